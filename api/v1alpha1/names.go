@@ -1,0 +1,99 @@
+package v1alpha1
+
+// Names that gopacer writes on policies and pods.
+const (
+	// Finalizer keeps a policy until its deletionPolicy is carried out.
+	Finalizer = "tuning.gopacer.dev/restore"
+	// LabelPolicy names, on a pod, the policy that its settings come from.
+	LabelPolicy = "tuning.gopacer.dev/policy"
+	// LabelCohort says, on a pod, that it takes part in a trial: as CohortCanary or CohortControl.
+	LabelCohort = "tuning.gopacer.dev/cohort"
+	// AnnotationSettings holds, on a pod, the canonical form of the settings that gopacer gave it.
+	AnnotationSettings = "tuning.gopacer.dev/settings"
+	// CohortCanary marks pods that run a candidate.
+	CohortCanary = "canary"
+	// CohortControl marks pods that the canary pods are compared with.
+	CohortControl = "control"
+)
+
+// Condition types. Ready sums up; the others are present only while True (kstatus).
+const (
+	ConditionReady       = "Ready"
+	ConditionReconciling = "Reconciling"
+	ConditionStalled     = "Stalled"
+)
+
+// Reasons of Ready. docs/spec/v1alpha1 has the cure for each.
+const (
+	// Ready=True: all is well, nothing to do for a person.
+
+	ReasonObserving   = "Observing"   // mode Observe: measured, proposing nothing
+	ReasonRecommended = "Recommended" // mode Recommend: status.recommendation holds a candidate
+	ReasonTuned       = "Tuned"       // no candidate promises enough gain
+	ReasonCooldown    = "Cooldown"    // a trial ended; the next waits
+	ReasonSuspended   = "Suspended"   // spec.suspend
+
+	// Ready=Unknown, Reconciling=True: under way.
+
+	ReasonTrialRunning     = "TrialRunning"
+	ReasonPromoting        = "Promoting"
+	ReasonReverting        = "Reverting"
+	ReasonRestoring        = "Restoring"        // the policy is being deleted
+	ReasonRepairing        = "Repairing"        // the drift sweep replaces pods
+	ReasonWaitingForTarget = "WaitingForTarget" // a rollout or scaling of the target is going on
+
+	// Ready=False: it can't work, for now.
+
+	ReasonNoTraffic             = "NoTraffic"
+	ReasonPrometheusUnavailable = "PrometheusUnavailable"
+	ReasonBaselineBreachesSLO   = "BaselineBreachesSLO"
+
+	// Ready=False, Stalled=True: a person must change something.
+
+	ReasonTargetNotFound     = "TargetNotFound"
+	ReasonContainerNotFound  = "ContainerNotFound"
+	ReasonContainerAmbiguous = "ContainerAmbiguous"
+	ReasonProviderNotFound   = "ProviderNotFound"
+	ReasonUnmanageableEnv    = "UnmanageableEnv"
+	ReasonSignalUnavailable  = "SignalUnavailable"
+	ReasonSLOUnmeasured      = "SLOUnmeasured"
+	ReasonTooFewReplicas     = "TooFewReplicas"
+	ReasonConflicted         = "Conflicted"
+	ReasonInvalidSpec        = "InvalidSpec"
+)
+
+// Reasons for which a trial ends or a verdict is what it is.
+const (
+	ReasonPromoted                 = "Promoted"
+	ReasonPassed                   = "Passed"
+	ReasonLatencyBreached          = "LatencyBreached"
+	ReasonErrorsBreached           = "ErrorsBreached"
+	ReasonSharedBreach             = "SharedBreach"
+	ReasonCoarseBuckets            = "CoarseBuckets"
+	ReasonOOMKilled                = "OOMKilled"
+	ReasonRestarted                = "Restarted"
+	ReasonNotReady                 = "NotReady"
+	ReasonNoData                   = "NoData"
+	ReasonTooFewRequests           = "TooFewRequests"
+	ReasonTooFewGCCycles           = "TooFewGCCycles"
+	ReasonUnevenTraffic            = "UnevenTraffic"
+	ReasonNoGain                   = "NoGain"
+	ReasonGainUnproven             = "GainUnproven"
+	ReasonNotApplied               = "NotApplied"
+	ReasonSuperseded               = "Superseded"
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+	ReasonInconclusive             = "Inconclusive"
+	ReasonPolicyDeleted            = "PolicyDeleted"
+)
+
+// Event reasons.
+const (
+	EventTrialStarted   = "TrialStarted"
+	EventStepStarted    = "StepStarted"
+	EventStepPassed     = "StepPassed"
+	EventTrialPromoted  = "TrialPromoted"
+	EventTrialReverting = "TrialReverting"
+	EventTrialReverted  = "TrialReverted"
+	EventBaselineVoid   = "BaselineVoid"
+	EventPodRepaired    = "PodRepaired"
+)
