@@ -1,0 +1,26 @@
+package rollout
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gopacer/gopacer/internal/settings"
+	"github.com/gopacer/gopacer/internal/verdict"
+)
+
+// Pod is a pod of the target, as the API server has it.
+type Pod struct {
+	UID  types.UID
+	Name string
+	// Revision is the UID of the ReplicaSet that controls the pod.
+	Revision  types.UID
+	CreatedAt time.Time
+	// Terminating says that the pod is being deleted.
+	Terminating bool
+	// Settings are the managed keys in the environment of the tuned container.
+	Settings settings.Settings
+	// Cohort is the pod's cohort label, for people; who is canary is in the slots.
+	Cohort string
+	verdict.Health
+}

@@ -1,0 +1,56 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Declared reads the managed settings that a container declares, and refuses what can't be managed: a key taken from valueFrom or
+// given twice, and a value that the runtime would not accept.
+func Declared(container *corev1.Container) (Settings, error) {
+	var s Settings
+	seen := map[string]bool{}
+	for _, env := range container.Env {
+		if env.Name != EnvGOGC && env.Name != EnvGOMEMLIMIT {
+			continue
+		}
+		if seen[env.Name] {
+			return Settings{}, fmt.Errorf("container %q sets %s twice: remove one of the entries", container.Name, env.Name)
+		}
+		seen[env.Name] = true
+		if env.ValueFrom != nil {
+			return Settings{}, fmt.Errorf("container %q takes %s from valueFrom, which gopacer can't see: write a plain value, or none", container.Name, env.Name)
+		}
+		if err := s.set(env.Name, env.Value); err != nil {
+			return Settings{}, fmt.Errorf("container %q: %w", container.Name, err)
+		}
+	}
+	return s, nil
+}
+
+// Apply returns the environment with the managed keys set as s says: a key that is there keeps its place, a new one goes to the
+// end, a key that s does not set is removed. The input is not changed.
+func (s Settings) Apply(env []corev1.EnvVar) []corev1.EnvVar {
+	out := slices.Clone(env)
+	values := map[string]string{}
+	for _, entry := range s.Entries() {
+		values[entry.Name] = entry.Value
+	}
+	out = slices.DeleteFunc(out, func(e corev1.EnvVar) bool {
+		return (e.Name == EnvGOGC || e.Name == EnvGOMEMLIMIT) && values[e.Name] == ""
+	})
+	for i, e := range out {
+		if value := values[e.Name]; value != "" {
+			out[i] = corev1.EnvVar{Name: e.Name, Value: value}
+			delete(values, e.Name)
+		}
+	}
+	for _, entry := range s.Entries() {
+		if values[entry.Name] != "" {
+			out = append(out, corev1.EnvVar{Name: entry.Name, Value: entry.Value})
+		}
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+// Package settings knows the Go runtime's settings: how the runtime parses them, their canonical form and digest, and how they
+// are written into a container's environment. It is pure.
+package settings
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Names of the environment variables that are managed.
+const (
+	EnvGOGC       = "GOGC"
+	EnvGOMEMLIMIT = "GOMEMLIMIT"
+)
+
+// Off is GOGC=off: no collection but for the memory limit's sake.
+const Off GOGC = -1
+
+// DefaultGOGC is what the runtime uses where GOGC is not set.
+const DefaultGOGC GOGC = 100
+
+// GOGC is a value of the variable in percent; 0 says that it is not set, Off that it is off.
+type GOGC int32
+
+// Settings is the complete set of managed runtime settings of one container. The zero value sets nothing.
+type Settings struct {
+	GOGC GOGC
+	// MemoryLimitBytes is GOMEMLIMIT; 0 says that it is not set.
+	MemoryLimitBytes int64
+}
+
+// EffectiveGOGC is the GOGC that the runtime goes by: its default where none is set.
+func (s Settings) EffectiveGOGC() GOGC {
+	if s.GOGC == 0 {
+		return DefaultGOGC
+	}
+	return s.GOGC
+}
+
+// String renders the value as the runtime reads it; empty where it is not set.
+func (g GOGC) String() string {
+	switch g {
+	case 0:
+		return ""
+	case Off:
+		return "off"
+	default:
+		return strconv.Itoa(int(g))
+	}
+}
+
+// Canonical is the one text form of the settings, for example GOGC=150,GOMEMLIMIT=483183820; empty where nothing is set.
+func (s Settings) Canonical() string {
+	var parts []string
+	for _, entry := range s.Entries() {
+		parts = append(parts, entry.Name+"="+entry.Value)
+	}
+	return strings.Join(parts, ",")
+}
+
+// Digest is a short name of the settings: ten hexadecimal digits.
+func (s Settings) Digest() string {
+	sum := sha256.Sum256([]byte(s.Canonical()))
+	return hex.EncodeToString(sum[:5])
+}
+
+// Entry is one environment variable.
+type Entry struct{ Name, Value string }
+
+// Entries are the variables to set, in a stable order. GOMEMLIMIT is plain bytes: the runtime dies at start of a Kubernetes
+// quantity such as 512Mi (runtime: malformed GOMEMLIMIT).
+func (s Settings) Entries() []Entry {
+	var entries []Entry
+	if s.GOGC != 0 {
+		entries = append(entries, Entry{EnvGOGC, s.GOGC.String()})
+	}
+	if s.MemoryLimitBytes != 0 {
+		entries = append(entries, Entry{EnvGOMEMLIMIT, strconv.FormatInt(s.MemoryLimitBytes, 10)})
+	}
+	return entries
+}
+
+// ParseCanonical reads what Canonical writes.
+func ParseCanonical(text string) (Settings, error) {
+	var s Settings
+	if text == "" {
+		return s, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(part, "=")
+		if !ok {
+			return Settings{}, fmt.Errorf("settings %q: %q has no value", text, part)
+		}
+		if err := s.set(name, value); err != nil {
+			return Settings{}, fmt.Errorf("settings %q: %w", text, err)
+		}
+	}
+	if s.Canonical() != text {
+		return Settings{}, fmt.Errorf("settings %q: not in canonical form, which is %q", text, s.Canonical())
+	}
+	return s, nil
+}
+
+func (s *Settings) set(name, value string) error {
+	var err error
+	switch name {
+	case EnvGOGC:
+		s.GOGC, err = ParseGOGC(value)
+	case EnvGOMEMLIMIT:
+		s.MemoryLimitBytes, err = ParseMemoryLimit(value)
+	default:
+		err = fmt.Errorf("%q is not a managed variable", name)
+	}
+	return err
+}
+
+// ParseGOGC reads a value of GOGC. Where the runtime would silently fall back to 100 (runtime/mgcpacer.go, readGOGC), or collect
+// without pause at 0, it is an error. An empty value is the same as none.
+func ParseGOGC(text string) (GOGC, error) {
+	switch text {
+	case "":
+		return 0, nil
+	case "off":
+		return Off, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("GOGC=%q: want a whole number of percent, or off; the runtime reads this as 100", text)
+	}
+	switch {
+	case n < 0:
+		return Off, nil // any negative percentage turns the collector off, as debug.SetGCPercent documents
+	case n == 0:
+		return 0, fmt.Errorf("GOGC=%q: the collector would never rest", text)
+	}
+	return GOGC(n), nil
+}
+
+// ParseMemoryLimit reads a value of GOMEMLIMIT in the runtime's own grammar, ^[0-9]+(([KMGT]i)?B)?$ or off (runtime/string.go,
+// parseByteCount). Off and the largest int64 mean no limit, and give 0, like an empty value.
+func ParseMemoryLimit(text string) (int64, error) {
+	if text == "" || text == "off" {
+		return 0, nil
+	}
+	digits, unit := text, int64(1)
+	if rest, ok := strings.CutSuffix(text, "B"); ok {
+		digits = rest
+		for i, prefix := range []string{"Ki", "Mi", "Gi", "Ti"} {
+			if number, found := strings.CutSuffix(rest, prefix); found {
+				digits, unit = number, int64(1)<<(10*(i+1))
+			}
+		}
+	}
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return 0, fmt.Errorf("GOMEMLIMIT=%q: want bytes, or a number with B, KiB, MiB, GiB or TiB; the runtime stops at start with this", text)
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n > math.MaxInt64/unit {
+		return 0, fmt.Errorf("GOMEMLIMIT=%q: more bytes than an int64 holds; the runtime stops at start with this", text)
+	}
+	switch limit := n * unit; limit {
+	case math.MaxInt64:
+		return 0, nil
+	case 0:
+		return 0, fmt.Errorf("GOMEMLIMIT=%q: the collector would never rest", text)
+	default:
+		return limit, nil
+	}
+}
