@@ -84,6 +84,9 @@ const (
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 	ReasonInconclusive             = "Inconclusive"
 	ReasonPolicyDeleted            = "PolicyDeleted"
+	ReasonNotAdmitted              = "NotAdmitted"
+	ReasonModeChanged              = "ModeChanged"
+	ReasonCanariesLost             = "CanariesLost"
 )
 
 // Event reasons.

@@ -7,6 +7,8 @@ type Health struct {
 	// Ready is the pod's Ready condition, ReadyChangedAt its last transition.
 	Ready          bool
 	ReadyChangedAt time.Time
+	// WasReady says that the pod is known to have been ready at some time.
+	WasReady bool
 	// Restarts of the container.
 	Restarts int32
 	// OOMKilled says that the container's current or last termination was for want of memory.

@@ -1,0 +1,157 @@
+// Package verdict answers whether canary pods are good: guardrails from the Kubernetes API, service-level objectives, and the gain
+// against the control pods. It is pure: numbers in, a verdict with the numbers behind it out.
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/signal"
+)
+
+// Member is a pod of a cohort.
+type Member struct {
+	Name string
+	Health
+}
+
+// SLO is one objective of the policy, resolved to numbers.
+type SLO struct {
+	Name string
+	// ThresholdSeconds of a latency objective; 0 says that the objective bounds failed requests.
+	ThresholdSeconds float64
+	// AllowedShare of requests that may be slow, or fail: 0.01 for 1 %.
+	AllowedShare float64
+}
+
+// Gain is what a candidate must save to be worth keeping.
+type Gain struct {
+	// MinShare of the GC CPU time per request of the control pods: 0.05 for 5 %.
+	MinShare float64
+	// MinCPUShare of the whole CPU time per request of the control pods.
+	MinCPUShare float64
+}
+
+// Input is what one look at a trial shows.
+type Input struct {
+	Now     time.Time
+	Canary  []Member
+	Control []Member
+	SLOs    []SLO
+	Gain    Gain
+	// Recent is the latest short window: it sees a breach soon. Nil where Prometheus gave none.
+	Recent *signal.Window
+	// Evidence is everything since the warm-up: promotion rests on it. Nil where Prometheus gave none.
+	Evidence *signal.Window
+	// JudgeGain asks for the objective too: at the end of the last step.
+	JudgeGain bool
+}
+
+// Judge gives the verdict over all checks: a Fail outweighs everything, then Invalid, then Inconclusive.
+func Judge(in Input) v1alpha1.Verdict {
+	checks := Guardrails(in.Now, in.Canary, in.Control)
+	checks = append(checks, dataCheck(in))
+	for _, slo := range in.SLOs {
+		checks = append(checks, sloCheck(slo, in))
+	}
+	if in.JudgeGain {
+		checks = append(checks, gainCheck(in))
+	}
+	return Combine(in.Now, checks)
+}
+
+// JudgeHealth gives the verdict over the guardrails from the Kubernetes API alone; during warm-up nothing else acts.
+func JudgeHealth(now time.Time, canary, control []Member) v1alpha1.Verdict {
+	return Combine(now, Guardrails(now, canary, control))
+}
+
+// Combine sums checks up. The verdict takes reason and message from the first of the weightiest checks.
+func Combine(now time.Time, checks []v1alpha1.Check) v1alpha1.Verdict {
+	verdict := v1alpha1.Verdict{Outcome: v1alpha1.OutcomePass, Reason: v1alpha1.ReasonPassed, At: metav1.NewTime(now), Checks: checks}
+	for _, check := range checks {
+		if weight(check.Outcome) > weight(verdict.Outcome) {
+			verdict.Outcome, verdict.Reason, verdict.Message = check.Outcome, check.Reason, check.Message
+		}
+	}
+	if verdict.Outcome == v1alpha1.OutcomePass && len(checks) > 0 {
+		verdict.Message = checks[len(checks)-1].Message
+	}
+	return verdict
+}
+
+func weight(outcome v1alpha1.Outcome) int {
+	switch outcome {
+	case v1alpha1.OutcomePass:
+		return 0
+	case v1alpha1.OutcomeInconclusive:
+		return 1
+	case v1alpha1.OutcomeFail:
+		return 3
+	default: // Invalid, and whatever a newer version may have written
+		return 2
+	}
+}
+
+// MinCoverage is the share of a window's scrapes that must be there: below, an increase is mostly extrapolation.
+const MinCoverage = 0.5
+
+// dataCheck is Invalid where any pod of either cohort has no fresh samples. Partial data never counts as good: the missing pod may
+// be the bad one.
+func dataCheck(in Input) v1alpha1.Check {
+	check := v1alpha1.Check{Name: "data", Outcome: v1alpha1.OutcomeInvalid, Reason: v1alpha1.ReasonNoData}
+	if len(in.Canary) == 0 {
+		check.Message = "there is no canary pod to judge"
+		return check
+	}
+	for _, window := range []*signal.Window{in.Recent, in.Evidence} {
+		if window == nil {
+			check.Message = "Prometheus gave no answer"
+			return check
+		}
+		for _, member := range slices.Concat(in.Canary, in.Control) {
+			pod := window.Pods[member.Name]
+			if !pod.Fresh(window.MaxSampleAge(), MinCoverage) {
+				check.Message = fmt.Sprintf("pod %s: %s", member.Name, staleness(pod))
+				return check
+			}
+		}
+	}
+	check.Outcome, check.Reason = v1alpha1.OutcomePass, v1alpha1.ReasonPassed
+	return check
+}
+
+func staleness(pod signal.Pod) string {
+	if !pod.Sampled {
+		return "no samples in Prometheus"
+	}
+	return fmt.Sprintf("its newest sample is %s old and %.0f%% of its samples are there", pod.SampleAge.Round(time.Second), 100*pod.Coverage)
+}
+
+func podsOf(window *signal.Window, members []Member) []signal.Pod {
+	if window == nil {
+		return nil
+	}
+	pods := make([]signal.Pod, 0, len(members))
+	for _, member := range members {
+		pods = append(pods, window.Pods[member.Name])
+	}
+	return pods
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare[float64])
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
