@@ -194,15 +194,16 @@ const (
 	StrategyManual StrategyType = "Manual"
 )
 
-// RuntimeSettings are runtime settings of one container. A key that is absent is not set.
+// RuntimeSettings are runtime settings of one container. A key that is absent is not set. The rules admit all that a pod template may
+// declare, since status repeats it.
 type RuntimeSettings struct {
 	// gogc is the value of GOGC: a percentage from 1 on, or off.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 100000 : self == 'off'",message="gogc is a whole number from 1 to 100000, or off"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 2147483647 : self == 'off'",message="gogc is a whole number from 1 to 2147483647, or off"
 	GOGC *intstr.IntOrString `json:"gogc,omitempty"`
 	// gomemlimit is the value of GOMEMLIMIT in bytes, written as a quantity such as 512Mi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('1Mi'))",message="gomemlimit must be above 1Mi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="gomemlimit must be above 0"
 	GOMEMLIMIT *resource.Quantity `json:"gomemlimit,omitempty"`
 }
 
@@ -214,6 +215,8 @@ type ManualStrategy struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:XValidation:rule="has(self.gogc) || has(self.gomemlimit)",message="a candidate sets gogc, gomemlimit or both"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.gogc) || type(self.gogc) != int || self.gogc <= 100000",message="a candidate's gogc must not exceed 100000"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.gomemlimit) || quantity(string(self.gomemlimit)).isGreaterThan(quantity('1Mi'))",message="a candidate's gomemlimit must be above 1Mi"
 	Candidates []RuntimeSettings `json:"candidates"`
 }
 
@@ -261,11 +264,11 @@ type Analysis struct {
 
 // Step is one stage of a trial: so many canary pods, for so long.
 type Step struct {
-	// canary is the number of canary pods: a count, or a percentage of the target's replicas, rounded up.
+	// canary is the number of canary pods: a count up to 500, or a percentage of the target's replicas, rounded up.
 	// +required
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^(100|[1-9][0-9]?)%$`
-	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 1",message="canary is a count from 1 on, or a percentage from 1% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || (self >= 1 && self <= 500)",message="canary is a count from 1 to 500, or a percentage from 1% to 100%"
 	Canary intstr.IntOrString `json:"canary"`
 	// hold is how long the step must be judged good before the next.
 	// +optional
@@ -292,7 +295,7 @@ type Rollout struct {
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^(100|[1-9][0-9]?)%$`
-	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 1",message="maxUnavailable is a count from 1 on, or a percentage from 1% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || (self >= 1 && self <= 10000)",message="maxUnavailable is a count from 1 to 10000, or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }
 
