@@ -20,6 +20,8 @@ type Pod struct {
 	Terminating bool
 	// Settings are the managed keys in the environment of the tuned container.
 	Settings settings.Settings
+	// Unreadable says why Settings could not be read from the pod; empty where they were. Settings mean nothing then.
+	Unreadable string
 	// Cohort is the pod's cohort label, for people; who is canary is in the slots.
 	Cohort string
 	verdict.Health

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -13,6 +14,15 @@ import (
 type Footing struct {
 	Declared         Settings
 	MemoryLimitBytes int64
+}
+
+// FootingOf is what a container offers settings to stand on.
+func FootingOf(container *corev1.Container) (Footing, error) {
+	declared, err := Declared(container)
+	if err != nil {
+		return Footing{}, err
+	}
+	return Footing{Declared: declared, MemoryLimitBytes: container.Resources.Limits.Memory().Value()}, nil
 }
 
 // FromAPI reads settings of a policy.
