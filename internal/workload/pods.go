@@ -1,0 +1,89 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/rollout"
+	"github.com/gopacer/gopacer/internal/settings"
+	"github.com/gopacer/gopacer/internal/verdict"
+)
+
+const reasonOOMKilled = "OOMKilled"
+
+// podsOf keeps the pods that one of the ReplicaSets controls. Finished pods are left out: nothing runs in them, their ReplicaSet has replaced
+// them, and they may lie about for days (an eviction by the kubelet leaves them as Failed).
+func podsOf(owned []appsv1.ReplicaSet, pods []corev1.Pod, container string) []rollout.Pod {
+	known := make(map[types.UID]bool, len(owned))
+	for i := range owned {
+		known[owned[i].UID] = true
+	}
+	var kept []rollout.Pod
+	for i := range pods {
+		pod := &pods[i]
+		controller := metav1.GetControllerOf(pod)
+		finished := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if controller != nil && known[controller.UID] && !finished {
+			kept = append(kept, podFacts(pod, controller.UID, container))
+		}
+	}
+	slices.SortFunc(kept, func(a, b rollout.Pod) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Name, b.Name))
+	})
+	return kept
+}
+
+func podFacts(pod *corev1.Pod, revision types.UID, container string) rollout.Pod {
+	facts := rollout.Pod{
+		UID:         pod.UID,
+		Name:        pod.Name,
+		Revision:    revision,
+		CreatedAt:   pod.CreationTimestamp.Time,
+		Terminating: pod.DeletionTimestamp != nil,
+		Cohort:      pod.Labels[v1alpha1.LabelCohort],
+		Health:      health(pod, container),
+	}
+	var err error
+	if facts.Settings, err = settingsIn(pod, container); err != nil {
+		facts.Unreadable = err.Error()
+	}
+	return facts
+}
+
+func settingsIn(pod *corev1.Pod, container string) (settings.Settings, error) {
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == container {
+			return settings.Declared(&pod.Spec.Containers[i])
+		}
+	}
+	return settings.Settings{}, fmt.Errorf("there is no container %q", container)
+}
+
+func health(pod *corev1.Pod, container string) verdict.Health {
+	var health verdict.Health
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			health.Ready = condition.Status == corev1.ConditionTrue
+			health.ReadyChangedAt = condition.LastTransitionTime.Time
+		}
+	}
+	for i := range pod.Status.ContainerStatuses {
+		status := &pod.Status.ContainerStatuses[i]
+		if status.Name == container {
+			health.Restarts = status.RestartCount
+			health.OOMKilled = killedForMemory(status.State) || killedForMemory(status.LastTerminationState)
+		}
+	}
+	return health
+}
+
+func killedForMemory(state corev1.ContainerState) bool {
+	return state.Terminated != nil && state.Terminated.Reason == reasonOOMKilled
+}
