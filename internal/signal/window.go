@@ -12,9 +12,9 @@ const (
 	Absent State = ""
 	// Present says that the value is good.
 	Present State = "Present"
-	// NotFinite says that Prometheus answered NaN or an infinity.
+	// NotFinite says that Prometheus answered no number that can be used: NaN, an infinity, a negative count, a histogram without total.
 	NotFinite State = "NotFinite"
-	// Ambiguous says that several series claim to be the pod's.
+	// Ambiguous says that several series claim to be the pod's, or that its buckets contradict each other.
 	Ambiguous State = "Ambiguous"
 )
 
@@ -35,11 +35,13 @@ type Bucket struct {
 	Count float64
 }
 
-// Pod is what was measured of one pod in a window. Counters are increases within the window.
+// Pod is what was measured of one pod in a window. Counters are increases within the window, or since the process started where that
+// was later.
 type Pod struct {
-	Requests       Value
+	Requests Value
+	// FailedRequests are those with a status of 5xx: 0 where none failed, Absent where no request has a status.
 	FailedRequests Value
-	// Latency has ascending edges and cumulative counts, and ends with +Inf; nil where the pod has no histogram.
+	// Latency has ascending edges and cumulative counts, and ends with +Inf; nil unless LatencyState is Present.
 	Latency []Bucket
 	// LatencyState is Present only where every bucket is finite and the counts never fall.
 	LatencyState State
@@ -51,7 +53,7 @@ type Pod struct {
 	// GCCycles is how many collections ended in the window, GCCyclesTotal how many since the process started.
 	GCCycles      Value
 	GCCyclesTotal Value
-	// GCPauseSeconds is the mean stop-the-world time of a cycle in the window.
+	// GCPauseSeconds is the mean stop-the-world time of a cycle in the window, Absent where none ended in it.
 	GCPauseSeconds Value
 
 	ResidentBytes Value
@@ -73,7 +75,7 @@ type Pod struct {
 	// window and are. Both are 0 where there is no sample at all.
 	SampleAge time.Duration
 	Coverage  float64
-	// Sampled says that there was a sample in the window.
+	// Sampled says that there was a sample in the window, and that the pod's series had not ended when the window did.
 	Sampled bool
 }
 

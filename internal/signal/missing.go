@@ -1,0 +1,121 @@
+package signal
+
+import (
+	"fmt"
+	"strings"
+)
+
+// GapKind says what is missing of a target.
+type GapKind string
+
+const (
+	// GapScrape: there is no sample of the target at all.
+	GapScrape GapKind = "Scrape"
+	// GapRuntime: measurements of the Go runtime or the process are missing, without which nothing can be tuned.
+	GapRuntime GapKind = "Runtime"
+	// GapLatency: the histogram of the requests is missing; no latency SLO, no errors SLO and no cost per request can be measured.
+	GapLatency GapKind = "Latency"
+	// GapErrors: the histogram is there, but says of no request what status it had.
+	GapErrors GapKind = "Errors"
+)
+
+// Gap is something that no pod of a target exposes. Message says what, and what to change.
+type Gap struct {
+	Kind    GapKind
+	Message string
+}
+
+// family is a group of metrics that one option of client_golang adds.
+type family struct {
+	values func(Pod) []Value
+	names  string
+	cure   string
+}
+
+const (
+	cureRuntime = "register collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.GoRuntimeMetricsRule{" +
+		"Matcher: regexp.MustCompile(`^/(gc|cpu|sched|memory|sync).*`)})), or collectors.MetricsAll; " +
+		"collectors.MetricsGC leaves /cpu/classes out"
+	cureGo      = "register collectors.NewGoCollector of client_golang 1.20 or later"
+	cureProcess = "register collectors.NewProcessCollector"
+)
+
+// families are in the order in which a person would look at them.
+func families() []family {
+	return []family{
+		{func(p Pod) []Value { return []Value{p.CPUSeconds, p.ResidentBytes, p.ProcessStartSeconds} },
+			metricCPU + ", " + metricResident + ", " + metricProcessStart, cureProcess},
+		{func(p Pod) []Value { return []Value{p.GOGCPercent, p.MemoryLimitBytes, p.GOMAXPROCS, p.GCCyclesTotal} },
+			metricGOGC + ", " + metricMemoryLimit + ", " + metricGOMAXPROCS + ", " + metricGCCycles, cureGo},
+		{func(p Pod) []Value { return []Value{p.GCCPUSeconds} }, metricGCCPU + ", " + metricGCIdleCPU, cureRuntime},
+		{func(p Pod) []Value { return []Value{p.LiveHeapBytes, p.StackAndGlobalBytes} },
+			metricLiveHeap + ", " + metricScanStack + ", " + metricScanGlobals, cureRuntime},
+		{func(p Pod) []Value { return []Value{p.TotalMemoryBytes} }, metricMemoryTotal + ", " + metricMemoryReleased, cureRuntime},
+	}
+}
+
+// Missing tells what none of the pods exposes. Ask it of pods that have run for a few scrapes: a pod that was not scraped yet exposes
+// nothing either.
+func Missing(request Request, window Window, pods []string) []Gap {
+	measured := make([]Pod, 0, len(pods))
+	for _, name := range pods {
+		if pod, ok := window.Pods[name]; ok {
+			measured = append(measured, pod)
+		}
+	}
+	switch {
+	case len(pods) == 0:
+		return nil
+	case len(measured) == 0:
+		return []Gap{{GapScrape, fmt.Sprintf("Prometheus %s has no sample of %s and %d pods more: see that they are scraped, "+
+			"that their series carry the labels namespace=%q, pod and, if any, container=%q, and that the Go collector is registered",
+			request.Provider, pods[0], len(pods)-1, request.Namespace, request.Container)}}
+	}
+	gaps := missingFamilies(measured)
+	if gap, missing := missingRequests(request.Latency, measured); missing {
+		gaps = append(gaps, gap)
+	}
+	return gaps
+}
+
+func missingFamilies(pods []Pod) []Gap {
+	cures := make(map[string][]string)
+	for _, family := range families() {
+		if lacks(pods, family.values) {
+			cures[family.cure] = append(cures[family.cure], family.names)
+		}
+	}
+	var gaps []Gap
+	for _, cure := range []string{cureProcess, cureGo, cureRuntime} {
+		if names := cures[cure]; len(names) > 0 {
+			gaps = append(gaps, Gap{GapRuntime, fmt.Sprintf("no pod exposes %s: %s", strings.Join(names, ", "), cure)})
+		}
+	}
+	return gaps
+}
+
+func missingRequests(latency Latency, pods []Pod) (Gap, bool) {
+	switch {
+	case lacks(pods, func(p Pod) []Value { return []Value{p.Requests, {State: p.LatencyState}} }):
+		return Gap{GapLatency, fmt.Sprintf("no pod exposes the classic histogram %[1]s (%[1]s_bucket and %[1]s_count): if the requests are counted "+
+			"under another name, set spec.metrics.latency; a service that has had no request yet may expose none either", latency.Histogram)}, true
+	case lacks(pods, func(p Pod) []Value { return []Value{p.FailedRequests} }):
+		return Gap{GapErrors, fmt.Sprintf("no series of %s_count has an HTTP status in the label %q: set spec.metrics.latency.codeLabel to the label "+
+			"that holds it", latency.Histogram, latency.CodeLabel)}, true
+	}
+	return Gap{}, false
+}
+
+// lacks says that one of the values is absent in every pod.
+func lacks(pods []Pod, values func(Pod) []Value) bool {
+	for i := range values(Pod{}) {
+		found := false
+		for _, pod := range pods {
+			found = found || values(pod)[i].State != Absent
+		}
+		if !found {
+			return true
+		}
+	}
+	return false
+}
