@@ -1,0 +1,151 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/settings"
+)
+
+// quickLook is the wait while pods come and go; watches usually wake the loop before.
+const quickLook = 2 * time.Second
+
+// machine carries one look. Its steps are methods that say whether the look is over.
+type machine struct {
+	View
+	trial     *v1alpha1.Trial
+	candidate settings.Settings
+	decision  Decision
+}
+
+// Start opens a trial. Its first slots come with the next look.
+func Start(view View, number int64, candidate settings.Settings, reason string, previous v1alpha1.Baseline) Decision {
+	now := metav1.NewTime(view.Now)
+	trial := &v1alpha1.Trial{
+		Number: number, Candidate: candidate.API(), Reason: reason, Footing: view.Footing.API(), Previous: previous,
+		Revision: view.Revision, Stage: v1alpha1.StageCanary, StartedAt: now, StepStartedAt: now,
+	}
+	return Decision{Trial: trial, Changed: true, Events: []Event{{Reason: v1alpha1.EventTrialStarted,
+		Message: fmt.Sprintf("trial %d tries %s: %s", number, candidate.Canonical(), reason)}}}
+}
+
+// Advance takes a trial one look further.
+func Advance(trial v1alpha1.Trial, view View) (Decision, error) {
+	candidate, err := settings.FromAPI(trial.Candidate)
+	if err != nil {
+		return Decision{}, fmt.Errorf("read the candidate of trial %d from the policy's status: %w", trial.Number, err)
+	}
+	m := &machine{View: view, trial: trial.DeepCopy(), candidate: candidate}
+	m.decision.Wait = view.Plan.Interval
+	m.decision.Trial = m.trial
+	switch trial.Stage {
+	case v1alpha1.StageCanary:
+		m.run(m.stopIfAsked, m.stopIfTargetMoved, m.bindSlots, m.revertOnHarm, m.evictStrays, m.openSlots, m.gatherPods, m.verify, m.warmUp, m.judge)
+	case v1alpha1.StagePromoting:
+		m.run(m.stopIfAsked, m.finishIfTargetMoved, m.revertOnWaveHarm, m.nextWave, m.finishWaves)
+	case v1alpha1.StageReverting:
+		m.run(m.takeBack, m.finishRevert)
+	default:
+		// A stage that a newer version wrote: going back is the one thing that is always right.
+		m.revert(v1alpha1.ReasonSuperseded, fmt.Sprintf("the status names stage %q, which this version does not know", trial.Stage))
+	}
+	if !m.decision.Changed {
+		m.relabel()
+	}
+	return m.decision, nil
+}
+
+// run takes the steps in order until one says that the look is over.
+func (m *machine) run(steps ...func() bool) {
+	for _, step := range steps {
+		if step() {
+			return
+		}
+	}
+}
+
+func (m *machine) changed()         { m.decision.Changed = true }
+func (m *machine) now() metav1.Time { return metav1.NewTime(m.Now) }
+
+func (m *machine) event(reason, format string, args ...any) {
+	m.decision.Events = append(m.decision.Events, Event{Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
+// wait ends the look; the next comes soon.
+func (m *machine) wait() bool {
+	m.decision.Wait = min(quickLook, m.Plan.Interval)
+	return true
+}
+
+// stopIfAsked reverts for a reason outside of the trial.
+func (m *machine) stopIfAsked() bool {
+	if m.Stop == nil {
+		return false
+	}
+	return m.revert(m.Stop.Reason, m.Stop.Message)
+}
+
+// revert closes the slots. Pods are taken back from the next look on, when the status is written: until then a webhook may still
+// grant an open slot.
+func (m *machine) revert(reason, message string) bool {
+	if m.trial.Stage == v1alpha1.StagePromoting {
+		m.decision.Baseline = m.trial.Previous.DeepCopy()
+	}
+	m.trial.Stage = v1alpha1.StageReverting
+	m.trial.End = &v1alpha1.TrialEnd{Reason: reason, Message: truncate(message), At: m.now()}
+	m.trial.Slots = takenSlots(m.trial.Slots)
+	m.changed()
+	m.decision.Events = append(m.decision.Events, Event{Reason: v1alpha1.EventTrialReverting, Warning: true,
+		Message: fmt.Sprintf("trial %d goes back: %s: %s", m.trial.Number, reason, message)})
+	return true
+}
+
+// end closes the trial and records it with its evidence.
+func (m *machine) end(result v1alpha1.TrialResult, reason, message string) bool {
+	m.decision.Record = &v1alpha1.TrialRecord{
+		Number: m.trial.Number, Candidate: m.trial.Candidate, Footing: m.trial.Footing, Result: result,
+		Reason: reason, Message: truncate(message), Previous: &m.trial.Previous, Verdict: m.trial.Verdict,
+		StartedAt: m.trial.StartedAt, EndedAt: m.now(),
+	}
+	m.decision.Trial = nil
+	m.changed()
+	return true
+}
+
+// relabel lists the pods whose cohort label does not say what the status says. The label is for people; nothing reads it.
+func (m *machine) relabel() {
+	for _, pod := range m.Pods {
+		if want := m.cohort(pod); pod.Cohort != want && !pod.Terminating {
+			m.decision.Relabel = append(m.decision.Relabel, Relabel{Pod: pod, Cohort: want})
+		}
+	}
+}
+
+func (m *machine) cohort(pod Pod) string {
+	switch {
+	case m.trial.Stage == v1alpha1.StagePromoting:
+		return ""
+	case m.slotOf(pod) != nil, m.trial.Stage == v1alpha1.StageReverting && m.runsCandidate(pod):
+		return v1alpha1.CohortCanary
+	case m.trial.Stage == v1alpha1.StageCanary && m.isControl(pod):
+		return v1alpha1.CohortControl
+	}
+	return ""
+}
+
+// maxMessage is what the CRD admits.
+const maxMessage = 512
+
+func truncate(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	runes := []rune(message)
+	for len(string(runes)) > maxMessage-3 {
+		runes = runes[:len(runes)-1]
+	}
+	return string(runes) + "..."
+}

@@ -1,0 +1,97 @@
+package rollout
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/gopacer/gopacer/internal/verdict"
+)
+
+const (
+	// ProgressDeadline is how long a step may take, from its start, until all its pods are ready and verified.
+	ProgressDeadline = 10 * time.Minute
+	// AdmissionBound is how long after the slots closed a pod that was admitted with the candidate may still appear: the API server
+	// gives a request up to 34 s, and a look at the end of that must be clean.
+	AdmissionBound = 40 * time.Second
+	// MaxWarmUp ends the wait for ten GC cycles.
+	MaxWarmUp = 10 * time.Minute
+	// WarmUpGCCycles that each process finishes before it is judged: the heap has then grown to its size.
+	WarmUpGCCycles = 10
+	// maxSlots that one trial ever holds; the CRD bounds the list.
+	maxSlots = 500
+	// maxMisses is how many pods may start without the candidate while a slot is open before the step stops: admission does not work.
+	maxMisses = 2
+)
+
+// Step is one stage of a trial.
+type Step struct {
+	// Canary pods: a count, or a percentage of the replicas.
+	Canary intstr.IntOrString
+	// Hold is how long the step is judged good before the next.
+	Hold time.Duration
+}
+
+// Plan is what a policy says of its trials.
+type Plan struct {
+	Steps          []Step
+	MaxUnavailable intstr.IntOrString
+	Interval       time.Duration
+	WarmUp         time.Duration
+	NoDataTimeout  time.Duration
+	SLOs           []verdict.SLO
+	Gain           verdict.Gain
+}
+
+// CanaryPods is the number of canary pods of a step: a percentage is rounded up, one pod is always left for comparison, and a step
+// never has fewer than the one before it.
+func (p Plan) CanaryPods(step, replicas int) int {
+	most := 0
+	for _, s := range p.Steps[:step+1] {
+		most = max(most, scaled(s.Canary, replicas, true))
+	}
+	return min(most, replicas-1, maxSlots)
+}
+
+// ControlPods is the number of pods that the canary pods of a step are compared with: as many, where the replicas allow it.
+func (p Plan) ControlPods(step, replicas int) int {
+	canary := p.CanaryPods(step, replicas)
+	return min(canary, replicas-canary)
+}
+
+// Unavailable is how many pods of the target may be down while one is replaced.
+func (p Plan) Unavailable(replicas int) int {
+	return max(1, scaled(p.MaxUnavailable, replicas, false))
+}
+
+// Feasible says why no trial of the plan could ever be promoted with so many replicas; empty where one can.
+func (p Plan) Feasible(replicas int) string {
+	if replicas < 2 {
+		return fmt.Sprintf("the target has %d replicas: replacing its pod by eviction would take it down; it needs at least 2, and 6 for a gain to be provable", replicas)
+	}
+	last := len(p.Steps) - 1
+	canary, control := p.CanaryPods(last, replicas), p.ControlPods(last, replicas)
+	if verdict.LeastChance(canary, control) > verdict.Significance {
+		return fmt.Sprintf("the last step compares %d canary with %d control pods, too few to prove a gain: 3 against 3 are the least, so the target "+
+			"needs at least 6 replicas and a last step of at least 3 pods", canary, control)
+	}
+	return ""
+}
+
+// scaled resolves a count or percentage. The CRD admits no other form.
+func scaled(value intstr.IntOrString, total int, up bool) int {
+	if value.Type == intstr.Int {
+		return value.IntValue()
+	}
+	percent, err := strconv.Atoi(strings.TrimSuffix(value.StrVal, "%"))
+	if err != nil {
+		return 0
+	}
+	if up {
+		return (total*percent + 99) / 100
+	}
+	return total * percent / 100
+}

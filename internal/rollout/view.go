@@ -1,0 +1,74 @@
+// Package rollout is the trial's state machine: which slot, which pod, which step, when to promote, when to revert. It is pure: the
+// policy's status and one look at the world in, a new status and the next action out. Whatever it needs after a restart is in the
+// status.
+package rollout
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/settings"
+	"github.com/gopacer/gopacer/internal/signal"
+)
+
+// Stop asks a trial to revert, for a reason that lies outside of it.
+type Stop struct{ Reason, Message string }
+
+// View is one look at the world. Pods are read from the API server itself, not from a cache: a decision to take a pod down rests on
+// what is up now.
+type View struct {
+	Now       time.Time
+	PolicyUID types.UID
+	Plan      Plan
+	// Replicas that the target should have.
+	Replicas int
+	// Revision is the UID of the target's current ReplicaSet.
+	Revision types.UID
+	// Unsettled says that a rollout or scaling of the target is going on: nothing is replaced meanwhile.
+	Unsettled bool
+	Footing   settings.Footing
+	Pods      []Pod
+	// Stop is nil where nobody asks for a revert.
+	Stop *Stop
+	// Hold lets a trial go no further; its guards go on.
+	Hold bool
+	// RecentLength is the length of the window in which a breach must show.
+	RecentLength time.Duration
+	// Recent and Evidence are nil where Prometheus gave no answer, or was not asked.
+	Recent, Evidence *signal.Window
+}
+
+// Event is something that a person should read of.
+type Event struct {
+	Reason  string
+	Message string
+	Warning bool
+}
+
+// Relabel sets the cohort label of a pod; an empty cohort removes it.
+type Relabel struct {
+	Pod    Pod
+	Cohort string
+}
+
+// Decision is what a look leads to. The status comes first: where Changed is true it is written before anything else, and the other
+// actions come with a later look.
+type Decision struct {
+	// Trial is the trial's new state; nil once it has ended.
+	Trial *v1alpha1.Trial
+	// Baseline is the new baseline; nil where it stays.
+	Baseline *v1alpha1.Baseline
+	// Record of a trial that has ended.
+	Record *v1alpha1.TrialRecord
+	// Changed says that the status must be written.
+	Changed bool
+	// Replace are pods to evict.
+	Replace []Pod
+	// Relabel are pods whose cohort label is not what it should be.
+	Relabel []Relabel
+	Events  []Event
+	// Wait is how long until the next look, if nothing happens before.
+	Wait time.Duration
+}
