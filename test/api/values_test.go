@@ -1,0 +1,183 @@
+package api_test
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// values are what a rule or a pattern lets through and what it stops, at every field that has it.
+type values struct{ accepted, refused []any }
+
+// patterns has the values of every pattern in the schema.
+var patterns = map[string]values{
+	// Durations in whole units.
+	`^([0-9]+(ms|s|m|h))+$`: {
+		accepted: list("30s", "1m30s", "30000ms", "0h0m30s", "0000000000000000000000000000030s"),
+		refused:  list("30", "-30s", "1.5m", "30 s", "1d", "30S", "s", "", "30s\n"),
+	},
+	// Durations that may have a fraction.
+	`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`: {
+		accepted: list("250ms", "1.5s", "0.25s", "1m0.5s"),
+		refused:  list("250", "-1s", "1.s", ".5s", "250us", "∞", ""),
+	},
+	// Percentages with up to four decimals.
+	`^(100(\.0{1,4})?|[0-9]{1,2}(\.[0-9]{1,4})?)%$`: {
+		accepted: list("90%", "50.5%", "89.9999%", "90.0%"),
+		refused:  list("90", "101%", "100.1%", "-1%", "1.00001%", "1e1%", "50 %", "5%%", ".5%", "NaN%", "1.5.5%"),
+	},
+	// Shares of replicas, where a whole number without % is a count.
+	`^(100|[1-9][0-9]?)%$`: {
+		accepted: list("1%", "50%", "100%"),
+		refused:  list("0%", "101%", "010%", "2.5%", "abc", "5", "-5%", ""),
+	},
+	// Names that are a DNS label.
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`: {
+		accepted: list("a", "0", "team-a", "a--b"),
+		refused:  list("A", "-a", "a-", "a.b", "a_b", "a/b", "http://prometheus:9090"),
+	},
+	// Names that are DNS labels joined by dots.
+	`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`: {
+		accepted: list("checkout", "checkout.v2", "0"),
+		refused:  list("Checkout", "-a", "a.", "a_b", "a/b"),
+	},
+	// Metric names.
+	`^[a-zA-Z_:][a-zA-Z0-9_:]*$`: {
+		accepted: list("rpc_duration_seconds", "job:latency:seconds", "_x"),
+		refused:  list("1x", "rpc-duration", `x{namespace="other"}`, "x y", "é"),
+	},
+	// Label names.
+	`^[a-zA-Z_][a-zA-Z0-9_]*$`: {
+		accepted: list("code", "_status", "http_response_status_code"),
+		refused:  list("1x", "a:b", "a-b", `code="200"}`),
+	},
+	// Quantities.
+	`^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`: {
+		accepted: list("512Mi", "536870912", int64(536870912), "0.5Gi", "5e8", "500M", "1.5Gi"),
+		refused:  list("512MiB", "512 Mi", "lots", "off", ""),
+	},
+	// metav1.Condition's type and reason.
+	`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`: {
+		accepted: list("Ready", "tuning.gopacer.dev/Ready"),
+		refused:  list("Ready!", "-Ready"),
+	},
+	`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`: {
+		accepted: list("TrialRunning"),
+		refused:  list("Trial running", "1Trial"),
+	},
+}
+
+// rules has the values of every validation rule in the schema, by the rule's message.
+var rules = map[string]values{
+	"threshold must be above 0s": {
+		accepted: list("1ms", "0.5s"),
+		refused:  list("0s", "0ms", "0h0m0.0s"),
+	},
+	"target must be below 100%: no finite number of requests proves that none is ever slow": {
+		accepted: list("99.9999%", "50%"),
+		refused:  list("100%", "100.0%"),
+	},
+	"target must be above 0%": {
+		accepted: list("0.0001%"),
+		refused:  list("0%", "0.00%", "00%"),
+	},
+	"set exactly one of latency and errors": {
+		accepted: objects(`{"name": "x", "errors": {"max": "0%"}}`, `{"name": "x", "latency": {"threshold": "1s", "target": "99%"}}`),
+		refused:  objects(`{"name": "x"}`, `{"name": "x", "errors": {"max": "1%"}, "latency": {"threshold": "1s", "target": "99%"}}`),
+	},
+	"min must not be above max": {
+		accepted: objects(`{}`, `{"min": 100, "max": 100}`, `{"min": 200}`, `{"max": 25}`),
+		refused:  objects(`{"min": 101, "max": 100}`, `{"min": 201}`, `{"max": 24}`),
+	},
+	"percentOfLimit must lie between 50% and 95%: below, the collector starves; above, nothing is left for what the runtime does not count": {
+		accepted: list("50%", "95%", "95.0%"),
+		refused:  list("49.9999%", "95.0001%", "100%", "0%"),
+	},
+	"gogc is a whole number from 1 to 2147483647, or off": {
+		accepted: list(int64(1), int64(150), int64(100000), "off"),
+		refused:  list(int64(0), int64(-5), int64(2147483648), "150", "Off", "", "100%"),
+	},
+	"gomemlimit must be above 0": {
+		accepted: list("2Mi", int64(2<<20), "0.5Gi"),
+		refused:  list("0", int64(0), "-1Gi", int64(-1), "0Mi"),
+	},
+	"a candidate sets gogc, gomemlimit or both": {
+		accepted: objects(`{"gogc": 100}`, `{"gomemlimit": "1Gi"}`, `{"gogc": "off", "gomemlimit": "1Gi"}`),
+		refused:  objects(`{}`),
+	},
+	"a candidate's gogc must not exceed 100000": {
+		accepted: objects(`{"gogc": 100000}`, `{"gogc": "off"}`),
+		refused:  objects(`{"gogc": 100001}`),
+	},
+	"a candidate's gomemlimit must be above 1Mi": {
+		accepted: objects(`{"gomemlimit": 1048577}`, `{"gomemlimit": "2Mi"}`),
+		refused:  objects(`{"gomemlimit": "1Mi"}`, `{"gomemlimit": "1k"}`, `{"gomemlimit": 512}`),
+	},
+	"set manual if, and only if, type is Manual": {
+		accepted: objects(`{}`, `{"type": "Feedback"}`, `{"type": "Manual", "manual": {"candidates": [{"gogc": 100}]}}`),
+		refused:  objects(`{"type": "Manual"}`, `{"type": "Feedback", "manual": {"candidates": [{"gogc": 100}]}}`, `{"manual": {"candidates": [{"gogc": 100}]}}`),
+	},
+	"noDataTimeout must not be shorter than interval": {
+		accepted: objects(`{"interval": "1m", "noDataTimeout": "60s"}`, `{"interval": "10m"}`, `{"noDataTimeout": "30s"}`),
+		refused:  objects(`{"interval": "1m", "noDataTimeout": "59s"}`, `{"noDataTimeout": "29s"}`),
+	},
+	"interval must lie between 5s and 10m": {
+		accepted: list("5s", "5m"),
+		refused:  list("4999ms", "0s", "601s", "1h"),
+	},
+	"warmUp must not exceed 24h": {
+		accepted: list("0s", "24h"),
+		refused:  list("24h1ms", "25h"),
+	},
+	"noDataTimeout must not exceed 24h": {
+		accepted: list("24h"),
+		refused:  list("24h1ms", "1441m"),
+	},
+	"canary is a count from 1 to 500, or a percentage from 1% to 100%": {
+		accepted: list(int64(1), int64(500), "10%"),
+		refused:  list(int64(0), int64(-1), int64(501)),
+	},
+	"hold must lie between 5s and 168h": {
+		accepted: list("5s", "168h"),
+		refused:  list("4s", "168h1s"),
+	},
+	"maxUnavailable is a count from 1 to 10000, or a percentage from 1% to 100%": {
+		accepted: list(int64(1), int64(10000), "25%"),
+		refused:  list(int64(0), int64(-1), int64(10001)),
+	},
+	"cooldown must not exceed 720h": {
+		accepted: list("0s", "720h"),
+		refused:  list("720h1s"),
+	},
+	"set exactly one of preset and histogram": {
+		accepted: objects(`{"preset": "PrometheusHTTP"}`, `{"histogram": "x_seconds"}`),
+		refused:  objects(`{}`, `{"preset": "PrometheusHTTP", "histogram": "x_seconds"}`),
+	},
+	"codeLabel goes with histogram; a preset brings its own": {
+		accepted: objects(`{"histogram": "x_seconds", "codeLabel": "code"}`),
+		refused:  objects(`{"preset": "PrometheusHTTP", "codeLabel": "code"}`),
+	},
+}
+
+func list(values ...any) []any { return values }
+
+// objects parses values of fields that are objects.
+func objects(texts ...string) []any {
+	parsed := make([]any, len(texts))
+	for index, text := range texts {
+		wrapped := &unstructured.Unstructured{}
+		if err := wrapped.UnmarshalJSON([]byte(`{"apiVersion": "v1", "kind": "Wrapped", "value": ` + text + `}`)); err != nil {
+			panic(err)
+		}
+		parsed[index] = wrapped.Object["value"]
+	}
+	return parsed
+}
+
+func show(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
