@@ -40,7 +40,7 @@ func FromAPI(in v1alpha1.RuntimeSettings) (Settings, error) {
 		if limit <= 0 {
 			return Settings{}, fmt.Errorf("gomemlimit %q: want a number of bytes above 0", in.GOMEMLIMIT.String())
 		}
-		s.MemoryLimitBytes = limit
+		s.MemoryLimitBytes = limited(limit)
 	}
 	return s, nil
 }
@@ -79,7 +79,8 @@ func (f Footing) API() v1alpha1.Footing {
 }
 
 // On returns what settings proven on f become on now: nothing may be given where the declared settings changed, and no GOMEMLIMIT but
-// the declared one where the memory limit is smaller, or gone, since a soft limit above the hard one protects nothing.
+// the declared one where the memory limit is smaller, or new, since a soft limit above the hard one protects nothing. Where the limit grew, or is
+// gone, the settings are as good as they were.
 func (f Footing) On(now Footing, s Settings) (Settings, bool) {
 	if f.Declared != now.Declared {
 		return Settings{}, false

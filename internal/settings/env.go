@@ -31,26 +31,23 @@ func Declared(container *corev1.Container) (Settings, error) {
 }
 
 // Apply returns the environment with the managed keys set as s says: a key that is there keeps its place, a new one goes to the
-// end, a key that s does not set is removed. The input is not changed.
+// end, a key that s does not set is removed, as is a second entry for one key. The input is not changed.
 func (s Settings) Apply(env []corev1.EnvVar) []corev1.EnvVar {
-	out := slices.Clone(env)
-	values := map[string]string{}
-	for _, entry := range s.Entries() {
-		values[entry.Name] = entry.Value
-	}
-	out = slices.DeleteFunc(out, func(e corev1.EnvVar) bool {
-		return (e.Name == EnvGOGC || e.Name == EnvGOMEMLIMIT) && values[e.Name] == ""
-	})
-	for i, e := range out {
-		if value := values[e.Name]; value != "" {
-			out[i] = corev1.EnvVar{Name: e.Name, Value: value}
-			delete(values, e.Name)
+	pending := s.Entries()
+	var out []corev1.EnvVar
+	for _, variable := range env {
+		if variable.Name != EnvGOGC && variable.Name != EnvGOMEMLIMIT {
+			out = append(out, variable)
+			continue
+		}
+		i := slices.IndexFunc(pending, func(entry Entry) bool { return entry.Name == variable.Name })
+		if i >= 0 {
+			out = append(out, corev1.EnvVar{Name: pending[i].Name, Value: pending[i].Value})
+			pending = slices.Delete(pending, i, i+1)
 		}
 	}
-	for _, entry := range s.Entries() {
-		if values[entry.Name] != "" {
-			out = append(out, corev1.EnvVar{Name: entry.Name, Value: entry.Value})
-		}
+	for _, entry := range pending {
+		out = append(out, corev1.EnvVar{Name: entry.Name, Value: entry.Value})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ package settings
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -43,10 +44,10 @@ func (s Settings) EffectiveGOGC() GOGC {
 
 // String renders the value as the runtime reads it; empty where it is not set.
 func (g GOGC) String() string {
-	switch g {
-	case 0:
+	switch {
+	case g == 0:
 		return ""
-	case Off:
+	case g < 0:
 		return "off"
 	default:
 		return strconv.Itoa(int(g))
@@ -141,33 +142,41 @@ func ParseGOGC(text string) (GOGC, error) {
 }
 
 // ParseMemoryLimit reads a value of GOMEMLIMIT in the runtime's own grammar, ^[0-9]+(([KMGT]i)?B)?$ or off (runtime/string.go,
-// parseByteCount). Off and the largest int64 mean no limit, and give 0, like an empty value.
+// parseByteCount, which lets a sign pass too). Off and the largest int64 mean no limit, and give 0, like an empty value.
 func ParseMemoryLimit(text string) (int64, error) {
 	if text == "" || text == "off" {
 		return 0, nil
 	}
-	digits, unit := text, int64(1)
-	if rest, ok := strings.CutSuffix(text, "B"); ok {
-		digits = rest
-		for i, prefix := range []string{"Ki", "Mi", "Gi", "Ti"} {
-			if number, found := strings.CutSuffix(rest, prefix); found {
-				digits, unit = number, int64(1)<<(10*(i+1))
-			}
+	digits, unit := cutUnit(text)
+	n, err := strconv.ParseInt(digits, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrSyntax) || n < 0:
+		return 0, fmt.Errorf("GOMEMLIMIT=%q: want bytes, or a number with B, KiB, MiB, GiB or TiB; the runtime stops at start with this", text)
+	case err != nil || n > math.MaxInt64/unit:
+		return 0, fmt.Errorf("GOMEMLIMIT=%q: more bytes than an int64 holds; the runtime stops at start with this", text)
+	case n == 0:
+		return 0, fmt.Errorf("GOMEMLIMIT=%q: the collector would never rest", text)
+	}
+	return limited(n * unit), nil
+}
+
+// limited turns the number by which the runtime says that there is no limit into 0.
+func limited(bytes int64) int64 {
+	if bytes == math.MaxInt64 {
+		return 0
+	}
+	return bytes
+}
+
+func cutUnit(text string) (digits string, unit int64) {
+	rest, ok := strings.CutSuffix(text, "B")
+	if !ok {
+		return text, 1
+	}
+	for i, prefix := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		if number, found := strings.CutSuffix(rest, prefix); found {
+			return number, int64(1) << (10 * (i + 1))
 		}
 	}
-	if digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return 0, fmt.Errorf("GOMEMLIMIT=%q: want bytes, or a number with B, KiB, MiB, GiB or TiB; the runtime stops at start with this", text)
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n > math.MaxInt64/unit {
-		return 0, fmt.Errorf("GOMEMLIMIT=%q: more bytes than an int64 holds; the runtime stops at start with this", text)
-	}
-	switch limit := n * unit; limit {
-	case math.MaxInt64:
-		return 0, nil
-	case 0:
-		return 0, fmt.Errorf("GOMEMLIMIT=%q: the collector would never rest", text)
-	default:
-		return limit, nil
-	}
+	return rest, 1
 }

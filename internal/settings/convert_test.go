@@ -1,0 +1,167 @@
+package settings
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+)
+
+func gogc(value intstr.IntOrString) *intstr.IntOrString { return &value }
+
+func quantity(text string) *resource.Quantity {
+	q := resource.MustParse(text)
+	return &q
+}
+
+func TestFromAPI(t *testing.T) {
+	for name, test := range map[string]struct {
+		in   v1alpha1.RuntimeSettings
+		want Settings
+		err  string
+	}{
+		"nothing":          {},
+		"a percentage":     {in: v1alpha1.RuntimeSettings{GOGC: gogc(intstr.FromInt32(150))}, want: Settings{GOGC: 150}},
+		"off":              {in: v1alpha1.RuntimeSettings{GOGC: gogc(intstr.FromString("off"))}, want: Settings{GOGC: Off}},
+		"a quantity":       {in: v1alpha1.RuntimeSettings{GOMEMLIMIT: quantity("512Mi")}, want: Settings{MemoryLimitBytes: 512 << 20}},
+		"decimal units":    {in: v1alpha1.RuntimeSettings{GOMEMLIMIT: quantity("1G")}, want: Settings{MemoryLimitBytes: 1_000_000_000}},
+		"half a byte":      {in: v1alpha1.RuntimeSettings{GOMEMLIMIT: quantity("1048576500m")}, want: Settings{MemoryLimitBytes: 1048577}},
+		"no limit at all":  {in: v1alpha1.RuntimeSettings{GOMEMLIMIT: quantity("9223372036854775807")}},
+		"beyond int64":     {in: v1alpha1.RuntimeSettings{GOMEMLIMIT: quantity("100Ei")}},
+		"both":             {in: v1alpha1.RuntimeSettings{GOGC: gogc(intstr.FromInt32(1)), GOMEMLIMIT: quantity("2Gi")}, want: Settings{GOGC: 1, MemoryLimitBytes: 2 << 30}},
+		"0":                {in: v1alpha1.RuntimeSettings{GOGC: gogc(intstr.FromInt32(0))}, err: "never rest"},
+		"another word":     {in: v1alpha1.RuntimeSettings{GOGC: gogc(intstr.FromString("on"))}, err: "whole number"},
+		"0 bytes":          {in: v1alpha1.RuntimeSettings{GOMEMLIMIT: quantity("0")}, err: "above 0"},
+		"less than none":   {in: v1alpha1.RuntimeSettings{GOMEMLIMIT: quantity("-1Mi")}, err: "above 0"},
+		"good, and no use": {in: v1alpha1.RuntimeSettings{GOGC: gogc(intstr.FromInt32(50)), GOMEMLIMIT: quantity("0")}, err: "above 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := FromAPI(test.in)
+			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+				t.Fatalf("error %v, want %q", err, test.err)
+			}
+			if got != test.want {
+				t.Errorf("settings %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestAPIRoundTrip goes through JSON, as a policy's status does.
+func TestAPIRoundTrip(t *testing.T) {
+	for _, want := range []Footing{
+		{},
+		{Declared: Settings{GOGC: 25}},
+		{Declared: Settings{GOGC: Off}, MemoryLimitBytes: 1},
+		{Declared: Settings{GOGC: math.MaxInt32, MemoryLimitBytes: math.MaxInt64 - 1}, MemoryLimitBytes: math.MaxInt64 - 1},
+		{Declared: Settings{MemoryLimitBytes: 483183820}, MemoryLimitBytes: 512 << 20},
+	} {
+		text, err := json.Marshal(want.API())
+		if err != nil {
+			t.Fatalf("%+v: %v", want, err)
+		}
+		var stored v1alpha1.Footing
+		if err := json.Unmarshal(text, &stored); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		got, err := FootingFromAPI(stored)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestAPIIsReadableYAML(t *testing.T) {
+	footing := Footing{Declared: Settings{GOGC: Off, MemoryLimitBytes: 512 << 20}, MemoryLimitBytes: 1 << 30}
+	text, err := json.Marshal(footing.API())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"declared":{"gogc":"off","gomemlimit":"512Mi"},"memoryLimit":"1Gi"}`; string(text) != want {
+		t.Errorf("a policy would show %s, want %s", text, want)
+	}
+}
+
+func TestFootingFromAPIRefuses(t *testing.T) {
+	_, err := FootingFromAPI(v1alpha1.Footing{Declared: v1alpha1.RuntimeSettings{GOGC: gogc(intstr.FromString("all"))}})
+	if err == nil || !strings.Contains(err.Error(), `GOGC="all"`) {
+		t.Errorf("error %v, want one that names the value", err)
+	}
+}
+
+func TestFootingOf(t *testing.T) {
+	limited := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}}
+	requested := corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}}
+	for name, test := range map[string]struct {
+		container corev1.Container
+		want      Footing
+		fails     bool
+	}{
+		"nothing":               {},
+		"a limit":               {container: corev1.Container{Resources: limited}, want: Footing{MemoryLimitBytes: 1 << 30}},
+		"a request is no limit": {container: corev1.Container{Resources: requested}},
+		"a limit and settings": {
+			container: corev1.Container{Resources: limited, Env: []corev1.EnvVar{variable("GOGC", "25")}},
+			want:      Footing{Declared: Settings{GOGC: 25}, MemoryLimitBytes: 1 << 30},
+		},
+		"what can't be managed": {container: corev1.Container{Resources: limited, Env: []corev1.EnvVar{fromSecret("GOGC")}}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := FootingOf(&test.container)
+			if (err != nil) != test.fails {
+				t.Fatalf("error %v, want one: %t", err, test.fails)
+			}
+			if got != test.want {
+				t.Errorf("footing %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestFootingOn(t *testing.T) {
+	const mebibyte = 1 << 20
+	declared := Settings{GOGC: 25}
+	declaredWithLimit := Settings{GOGC: 25, MemoryLimitBytes: 100 * mebibyte}
+	proven := Settings{GOGC: 150, MemoryLimitBytes: 450 * mebibyte}
+	without := Settings{GOGC: 150}
+	for name, test := range map[string]struct {
+		then, now Footing
+		want      Settings
+		holds     bool
+	}{
+		"unchanged":           {then: Footing{declared, 512 * mebibyte}, now: Footing{declared, 512 * mebibyte}, want: proven, holds: true},
+		"unchanged, no limit": {then: Footing{declared, 0}, now: Footing{declared, 0}, want: proven, holds: true},
+		"the limit grew":      {then: Footing{declared, 512 * mebibyte}, now: Footing{declared, 1024 * mebibyte}, want: proven, holds: true},
+		"the limit is gone":   {then: Footing{declared, 512 * mebibyte}, now: Footing{declared, 0}, want: proven, holds: true},
+		"the limit shrank":    {then: Footing{declared, 512 * mebibyte}, now: Footing{declared, 511 * mebibyte}, want: without, holds: true},
+		"the limit is new":    {then: Footing{declared, 0}, now: Footing{declared, 1024 * mebibyte}, want: without, holds: true},
+		"the limit shrank, and a GOMEMLIMIT is declared": {
+			then:  Footing{declaredWithLimit, 512 * mebibyte},
+			now:   Footing{declaredWithLimit, 256 * mebibyte},
+			want:  Settings{GOGC: 150, MemoryLimitBytes: 100 * mebibyte},
+			holds: true,
+		},
+		"another GOGC is declared":           {then: Footing{declared, 0}, now: Footing{Settings{GOGC: 50}, 0}},
+		"no GOGC is declared any more":       {then: Footing{declared, 0}, now: Footing{}},
+		"a GOMEMLIMIT is declared":           {then: Footing{declared, 0}, now: Footing{declaredWithLimit, 0}},
+		"the default is declared in writing": {then: Footing{}, now: Footing{Settings{GOGC: 100}, 0}},
+		"all changed":                        {then: Footing{declared, 512 * mebibyte}, now: Footing{declaredWithLimit, 256 * mebibyte}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, holds := test.then.On(test.now, proven)
+			if got != test.want || holds != test.holds {
+				t.Errorf("%+v, %t, want %+v, %t", got, holds, test.want, test.holds)
+			}
+		})
+	}
+}
