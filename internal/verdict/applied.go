@@ -26,7 +26,7 @@ const (
 // limitTolerance: Prometheus holds a limit as a float64, and text formats round.
 const limitTolerance = 1e-6
 
-// offAbove: client_golang exports GOGC=off as the largest uint64.
+// offAbove: client_golang exports GOGC=off as the largest uint64, and an unset memory limit as the largest int64.
 const offAbove = 1e18
 
 // clockSkew between the node that stamps the process start and the API server that stamps the pod's creation.
@@ -41,20 +41,24 @@ func SettingsOf(pod signal.Pod, maxAge time.Duration, want settings.Settings, po
 		return Unseen, "the samples are those of an older process"
 	}
 	unreported := false
-	if want.GOGC != 0 {
-		switch got := pod.GOGCPercent; {
-		case !got.OK():
+	if got := pod.GOGCPercent; want.GOGC != 0 {
+		switch {
+		case got.State == signal.Absent:
 			unreported = true
+		case !got.OK() || math.IsNaN(got.Number):
+			return Unseen, "the samples of the process's GOGC can't be used"
 		case !sameGOGC(want.GOGC, got.Number):
 			return Overridden, fmt.Sprintf("the process runs GOGC=%s where its environment says %s: it sets the value in code", gogcText(got.Number), want.GOGC)
 		}
 	}
-	if want.MemoryLimitBytes != 0 {
-		switch got := pod.MemoryLimitBytes; {
-		case !got.OK():
+	if got := pod.MemoryLimitBytes; want.MemoryLimitBytes != 0 {
+		switch {
+		case got.State == signal.Absent:
 			unreported = true
+		case !got.OK() || math.IsNaN(got.Number):
+			return Unseen, "the samples of the process's GOMEMLIMIT can't be used"
 		case math.Abs(got.Number-float64(want.MemoryLimitBytes)) > limitTolerance*float64(want.MemoryLimitBytes):
-			return Overridden, fmt.Sprintf("the process runs GOMEMLIMIT=%.0f where its environment says %d: it sets the value in code", got.Number, want.MemoryLimitBytes)
+			return Overridden, fmt.Sprintf("the process runs GOMEMLIMIT=%s where its environment says %d: it sets the value in code", limitText(got.Number), want.MemoryLimitBytes)
 		}
 	}
 	if unreported {
@@ -72,6 +76,13 @@ func sameGOGC(want settings.GOGC, got float64) bool {
 
 func gogcText(got float64) string {
 	if got > offAbove || got < 0 {
+		return "off"
+	}
+	return fmt.Sprintf("%.0f", got)
+}
+
+func limitText(got float64) string {
+	if got > offAbove {
 		return "off"
 	}
 	return fmt.Sprintf("%.0f", got)

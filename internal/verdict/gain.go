@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/signal"
@@ -35,10 +36,11 @@ func gainCheck(in Input) v1alpha1.Check {
 	check.Control = milliseconds(math.Exp(median(controlCosts)))
 	check.Message = fmt.Sprintf("GC CPU time per request %s, control %s: %+.1f%% (needed -%s), that is %.1f%% of all CPU time (needed %s), p=%.3g",
 		check.Canary, check.Control, -100*gain, percent(in.Gain.MinShare), 100*ofCPU, percent(in.Gain.MinCPUShare), chance)
+	// Each gate is what must hold, so that what is not a number passes none.
 	switch {
-	case gain < in.Gain.MinShare || ofCPU < in.Gain.MinCPUShare:
+	case !(gain >= in.Gain.MinShare && ofCPU >= in.Gain.MinCPUShare):
 		check.Outcome, check.Reason = v1alpha1.OutcomeFail, v1alpha1.ReasonNoGain
-	case chance > Significance:
+	case !(chance <= Significance):
 		check.Outcome, check.Reason = v1alpha1.OutcomeInconclusive, v1alpha1.ReasonGainUnproven
 	default:
 		check.Outcome, check.Reason = v1alpha1.OutcomePass, v1alpha1.ReasonPassed
@@ -52,10 +54,12 @@ func unfit(canary, control []signal.Pod) (reason, message string) {
 		return v1alpha1.ReasonNoData, "a gain needs canary and control pods"
 	}
 	var requests []float64
-	for _, pod := range append(append([]signal.Pod{}, canary...), control...) {
+	for _, pod := range slices.Concat(canary, control) {
 		switch {
-		case !pod.Requests.OK() || !pod.GCCPUSeconds.OK() || !pod.CPUSeconds.OK() || !pod.GCCycles.OK():
+		case !usable(pod.Requests) || !usable(pod.GCCPUSeconds) || !usable(pod.CPUSeconds) || !usable(pod.GCCycles):
 			return v1alpha1.ReasonNoData, "requests, GC CPU time, CPU time or GC cycles of a pod are not measured"
+		case pod.CPUSeconds.Number <= 0:
+			return v1alpha1.ReasonNoData, "a pod's CPU time does not advance"
 		case pod.Requests.Number <= 0:
 			return v1alpha1.ReasonTooFewRequests, "a pod has no request"
 		case pod.GCCycles.Number < MinGCCycles || pod.GCCPUSeconds.Number <= 0:
@@ -63,14 +67,19 @@ func unfit(canary, control []signal.Pod) (reason, message string) {
 		}
 		requests = append(requests, pod.Requests.Number)
 	}
-	return unevenTraffic(requests, len(canary))
+	ofCanary, ofControl := requests[:len(canary)], requests[len(canary):]
+	if least := math.Min(total(ofCanary), total(ofControl)); least < MinRequests {
+		return v1alpha1.ReasonTooFewRequests, fmt.Sprintf("%.0f requests to one of the cohorts, needed %d", least, MinRequests)
+	}
+	return unevenTraffic(ofCanary, ofControl)
 }
 
-func unevenTraffic(requests []float64, canaries int) (reason, message string) {
-	ratio := mean(requests[:canaries]) / mean(requests[canaries:])
+func unevenTraffic(canary, control []float64) (reason, message string) {
+	ratio := mean(canary) / mean(control)
 	if ratio > 1+maxTrafficSkew || ratio < 1/(1+maxTrafficSkew) {
 		return v1alpha1.ReasonUnevenTraffic, fmt.Sprintf("a canary pod gets %.2f times the requests of a control pod", ratio)
 	}
+	requests := slices.Concat(canary, control)
 	middle := median(requests)
 	for _, n := range requests {
 		if n < minTraffic*middle {
@@ -89,25 +98,14 @@ func costs(pods []signal.Pod) []float64 {
 	return out
 }
 
-// cpuShare is the share of GC in the pods' CPU time.
+// cpuShare is the share of GC in the pods' CPU time, which unfit found to be above 0.
 func cpuShare(pods []signal.Pod) float64 {
 	var gc, cpu float64
 	for _, pod := range pods {
 		gc += pod.GCCPUSeconds.Number
 		cpu += pod.CPUSeconds.Number
 	}
-	if cpu <= 0 {
-		return 0
-	}
 	return math.Min(1, gc/cpu)
-}
-
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, value := range values {
-		sum += value
-	}
-	return sum / float64(len(values))
 }
 
 func milliseconds(s float64) string { return fmt.Sprintf("%.3gms", 1000*s) }

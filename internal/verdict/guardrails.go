@@ -13,13 +13,25 @@ const NotReadyGrace = 15 * time.Second
 // Guardrails asks the Kubernetes API's facts: out-of-memory kills, restarts, readiness. A harm that control pods show too is
 // SharedBreach: the trial ends, but the candidate is not to blame.
 func Guardrails(now time.Time, canary, control []Member) []v1alpha1.Check {
-	return []v1alpha1.Check{
+	checks := []v1alpha1.Check{
 		guardrail("oom", v1alpha1.ReasonOOMKilled, "ran out of memory and was killed", canary, control,
 			func(m Member) bool { return m.OOMKilled }),
 		guardrail("restarts", v1alpha1.ReasonRestarted, "restarted", canary, control,
 			func(m Member) bool { return m.Restarts > 0 }),
 		guardrail("ready", v1alpha1.ReasonNotReady, "was ready and is no longer", canary, control,
 			func(m Member) bool { return lostReadiness(m, now) }),
+	}
+	waver(&checks[len(checks)-1], canary)
+	return checks
+}
+
+// waver keeps a canary pod that lost its readiness a moment ago from passing: not yet harm, but nothing to promote on either.
+func waver(check *v1alpha1.Check, canary []Member) {
+	for _, m := range canary {
+		if check.Outcome == v1alpha1.OutcomePass && m.WasReady && !m.Ready {
+			check.Outcome, check.Reason = v1alpha1.OutcomeInconclusive, v1alpha1.ReasonNotReady
+			check.Message = fmt.Sprintf("canary pod %s is not ready, for less than %s so far", m.Name, NotReadyGrace)
+		}
 	}
 }
 
@@ -43,7 +55,7 @@ func guardrail(name, reason, what string, canary, control []Member, harmed func(
 		for _, other := range control {
 			if harmed(other) {
 				check.Reason = v1alpha1.ReasonSharedBreach
-				check.Message += fmt.Sprintf(", and so did control pod %s", other.Name)
+				check.Message += fmt.Sprintf("; so it was with control pod %s", other.Name)
 				return check
 			}
 		}

@@ -3,10 +3,9 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,10 +72,14 @@ func JudgeHealth(now time.Time, canary, control []Member) v1alpha1.Verdict {
 
 // Combine sums checks up. The verdict takes reason and message from the first of the weightiest checks.
 func Combine(now time.Time, checks []v1alpha1.Check) v1alpha1.Verdict {
+	checks = slices.Clone(checks)
 	verdict := v1alpha1.Verdict{Outcome: v1alpha1.OutcomePass, Reason: v1alpha1.ReasonPassed, At: metav1.NewTime(now), Checks: checks}
-	for _, check := range checks {
-		if weight(check.Outcome) > weight(verdict.Outcome) {
-			verdict.Outcome, verdict.Reason, verdict.Message = check.Outcome, check.Reason, check.Message
+	heaviest := 0
+	for i, check := range checks {
+		checks[i].Message = shorten(check.Message)
+		if weight(check) > heaviest {
+			heaviest = weight(check)
+			verdict.Outcome, verdict.Reason, verdict.Message = check.Outcome, check.Reason, checks[i].Message
 		}
 	}
 	if verdict.Outcome == v1alpha1.OutcomePass && len(checks) > 0 {
@@ -85,17 +88,33 @@ func Combine(now time.Time, checks []v1alpha1.Check) v1alpha1.Verdict {
 	return verdict
 }
 
-func weight(outcome v1alpha1.Outcome) int {
-	switch outcome {
-	case v1alpha1.OutcomePass:
+// weight puts the canary's own breach above one that the control pods share: the shared one excuses the candidate, so it must not hide
+// what the candidate alone has done.
+func weight(check v1alpha1.Check) int {
+	switch {
+	case check.Outcome == v1alpha1.OutcomePass:
 		return 0
-	case v1alpha1.OutcomeInconclusive:
+	case check.Outcome == v1alpha1.OutcomeInconclusive:
 		return 1
-	case v1alpha1.OutcomeFail:
+	case check.Outcome == v1alpha1.OutcomeFail && check.Reason == v1alpha1.ReasonSharedBreach:
 		return 3
+	case check.Outcome == v1alpha1.OutcomeFail:
+		return 4
 	default: // Invalid, and whatever a newer version may have written
 		return 2
 	}
+}
+
+// maxMessage is the bound that the CRD sets. Two pod names can be longer, and a verdict that the API server refuses would keep a
+// revert from being written.
+const maxMessage = 512
+
+func shorten(text string) string {
+	const ellipsis = "…"
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage-len(ellipsis)], "") + ellipsis
 }
 
 // MinCoverage is the share of a window's scrapes that must be there: below, an increase is mostly extrapolation.
@@ -114,16 +133,27 @@ func dataCheck(in Input) v1alpha1.Check {
 			check.Message = "Prometheus gave no answer"
 			return check
 		}
-		for _, member := range slices.Concat(in.Canary, in.Control) {
-			pod := window.Pods[member.Name]
-			if !pod.Fresh(window.MaxSampleAge(), MinCoverage) {
-				check.Message = fmt.Sprintf("pod %s: %s", member.Name, staleness(pod))
-				return check
-			}
+		age := max(0, in.Now.Sub(window.End))
+		if name, why := stalePod(window, age, slices.Concat(in.Canary, in.Control)); name != "" {
+			check.Message = fmt.Sprintf("pod %s: %s", name, why)
+			return check
 		}
 	}
 	check.Outcome, check.Reason = v1alpha1.OutcomePass, v1alpha1.ReasonPassed
 	return check
+}
+
+// stalePod names a pod without fresh samples, and says why. A sample is older by the age of the window that holds it: an answer that
+// was kept is no fresh one.
+func stalePod(window *signal.Window, age time.Duration, members []Member) (name, why string) {
+	for _, member := range members {
+		pod := window.Pods[member.Name]
+		pod.SampleAge += age
+		if !pod.Fresh(window.MaxSampleAge(), MinCoverage) {
+			return member.Name, staleness(pod)
+		}
+	}
+	return "", ""
 }
 
 func staleness(pod signal.Pod) string {
@@ -142,16 +172,4 @@ func podsOf(window *signal.Window, members []Member) []signal.Pod {
 		pods = append(pods, window.Pods[member.Name])
 	}
 	return pods
-}
-
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare[float64])
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
 }
