@@ -3,12 +3,14 @@ package tuning
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gopacer/gopacer/internal/settings"
 )
 
-// ladder holds the values of GOGC that are tried. Between its rungs the effect is too small to be seen.
-var ladder = []settings.GOGC{25, 35, 50, 75, 100, 150, 200, 300, 400, 500, 700, 1000}
+// ladder holds the values of GOGC that are tried. Between its rungs the effect is too small to be seen, and from every value below the
+// last there is a rung within a doubling.
+var ladder = []settings.GOGC{2, 3, 4, 6, 8, 12, 16, 25, 35, 50, 75, 100, 150, 200, 300, 400, 500, 700, 1000}
 
 const (
 	// maxStep is how many times the present GOGC a candidate may be: the model is trusted for one doubling, then it is measured again.
@@ -38,20 +40,24 @@ func proposeFeedback(in Input) Proposal {
 	if in.Baseline.GOGC == settings.Off {
 		return Proposal{Reason: "GOGC is off: the collector runs for the memory limit alone"}
 	}
+	if limited := in.Footing.MemoryLimitBytes != 0 || in.Baseline.MemoryLimitBytes != 0; limited && !(in.Cost.ResidentBytes > 0) {
+		return Proposal{Reason: "the resident memory of no pod is measured, so nothing tells what fits the memory limit"}
+	}
 	now := in.Baseline.EffectiveGOGC()
 	reason := fmt.Sprintf("no GOGC above %s lies within a doubling, the bounds %s to %s and the memory limit", now, in.Knobs.MinGOGC, in.Knobs.MaxGOGC)
-	for i := len(ladder) - 1; i >= 0; i-- {
-		gogc := ladder[i]
-		if gogc <= now || gogc > maxStep*now || gogc < in.Knobs.MinGOGC || gogc > in.Knobs.MaxGOGC || !fits(in, gogc) {
+	for _, gogc := range slices.Backward(ladder) {
+		if gogc <= now || gogc > maxStep*now || gogc < in.Knobs.MinGOGC || gogc > in.Knobs.MaxGOGC {
+			continue
+		}
+		candidate, fits := candidateAt(in, gogc)
+		if !fits || equalInEffect(candidate, in.Footing.Declared) {
 			continue
 		}
 		gain := 1 - float64(now)/float64(gogc)
-		if gain < in.MinGain || gain*in.Cost.GCShare < in.MinCPUGain {
+		// Both gates are what must hold, so that what is not a number passes neither.
+		if !(gain >= in.MinGain && gain*in.Cost.GCShare >= in.MinCPUGain && in.Cost.GCShare <= 1) {
 			return Proposal{Reason: "the collector takes so little CPU time that the next step promises no gain worth a trial"}
 		}
-		candidate := in.Baseline
-		candidate.GOGC = gogc
-		candidate.MemoryLimitBytes = memoryLimit(in, gogc)
 		if rejected(in, candidate) {
 			reason = fmt.Sprintf("%s failed on these resources less than seven days ago", candidate.Canonical())
 			continue
@@ -62,10 +68,29 @@ func proposeFeedback(in Input) Proposal {
 	return Proposal{Reason: reason}
 }
 
-// fits says whether the process is predicted to stay within its memory limit.
-func fits(in Input, gogc settings.GOGC) bool {
+// candidateAt completes a GOGC with its GOMEMLIMIT. It says false where the process is predicted to outgrow the container's memory
+// limit, or a GOMEMLIMIT that can't be raised: under that the collector would run for the limit, and a higher GOGC gain nothing.
+func candidateAt(in Input, gogc settings.GOGC) (settings.Settings, bool) {
+	need := predictedResident(in.Cost, in.Baseline.EffectiveGOGC(), gogc)
 	limit := in.Footing.MemoryLimitBytes
-	return limit == 0 || predictedResident(in.Cost, in.Baseline.EffectiveGOGC(), gogc) <= memoryShare*float64(limit)
+	if limit != 0 && !(need <= memoryShare*float64(limit)) {
+		return settings.Settings{}, false
+	}
+	candidate := in.Baseline
+	candidate.GOGC = gogc
+	if backstop := backstop(in); float64(backstop) >= need && backstop >= minMemoryLimitBytes {
+		candidate.MemoryLimitBytes = backstop
+	}
+	return candidate, candidate.MemoryLimitBytes == 0 || float64(candidate.MemoryLimitBytes) >= need
+}
+
+// backstop is the GOMEMLIMIT that the policy allows: a share of the memory limit; 0 for none.
+func backstop(in Input) int64 {
+	share := in.Knobs.MemoryLimitShare
+	if !in.Knobs.TuneMemoryLimit || !(share > 0 && share <= 1) {
+		return 0
+	}
+	return int64(share * float64(in.Footing.MemoryLimitBytes))
 }
 
 // predictedResident scales the part of the memory that follows the heap goal, L + (L+R)·GOGC/100, and keeps the rest. Without a
@@ -79,17 +104,4 @@ func predictedResident(cost Cost, now, next settings.GOGC) float64 {
 	}
 	rest := math.Max(0, cost.ResidentBytes-fragmentation*goal(now))
 	return fragmentation*goal(next) + rest
-}
-
-// memoryLimit gives GOMEMLIMIT as a backstop: the share of the memory limit that the policy allows, and never so little that the
-// predicted heap would run into it, since then the collector works without pause.
-func memoryLimit(in Input, gogc settings.GOGC) int64 {
-	if !in.Knobs.TuneMemoryLimit || in.Footing.MemoryLimitBytes == 0 {
-		return in.Baseline.MemoryLimitBytes
-	}
-	limit := int64(in.Knobs.MemoryLimitShare * float64(in.Footing.MemoryLimitBytes))
-	if limit < minMemoryLimitBytes || float64(limit) < predictedResident(in.Cost, in.Baseline.EffectiveGOGC(), gogc) {
-		return in.Baseline.MemoryLimitBytes
-	}
-	return limit
 }

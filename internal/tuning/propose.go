@@ -53,17 +53,18 @@ func Propose(in Input) Proposal {
 	return proposeFeedback(in)
 }
 
-// proposeManual gives the first candidate that is not the baseline and was not tried on this footing. A key that a candidate leaves
-// out keeps its baseline value.
+// proposeManual gives the first candidate that was not tried on this footing and differs from the baseline and from what is declared. A
+// key that a candidate leaves out keeps its baseline value.
 func proposeManual(in Input) Proposal {
 	for i, candidate := range in.Manual {
 		complete := overlay(in.Baseline, candidate)
-		if complete == in.Baseline || equalInEffect(complete, in.Baseline) || tried(in, complete) {
+		declared := equalInEffect(overlay(in.Footing.Declared, candidate), in.Footing.Declared)
+		if declared || equalInEffect(complete, in.Baseline) || tried(in, candidate) {
 			continue
 		}
 		return Proposal{Candidate: &complete, Reason: fmt.Sprintf("candidate %d of %d of the policy: %s", i+1, len(in.Manual), complete.Canonical())}
 	}
-	return Proposal{Reason: "every candidate of the policy is the baseline already or was tried"}
+	return Proposal{Reason: "every candidate of the policy is the baseline or declared already, or was tried"}
 }
 
 func overlay(base, candidate settings.Settings) settings.Settings {
@@ -81,10 +82,19 @@ func equalInEffect(a, b settings.Settings) bool {
 	return a.EffectiveGOGC() == b.EffectiveGOGC() && a.MemoryLimitBytes == b.MemoryLimitBytes
 }
 
-// tried says that a trial of the candidate on this footing came to an end that speaks of the candidate.
+// tried says that a trial of the candidate on this footing came to an end that speaks of the candidate. What a candidate leaves out
+// came from the baseline of that trial, which since may have changed.
 func tried(in Input, candidate settings.Settings) bool {
 	for _, record := range in.History {
-		if matches(in, record, candidate) && speaksOfCandidate(record.Reason) {
+		base := in.Baseline
+		if record.Previous != nil {
+			previous, err := settings.FromAPI(record.Previous.Settings)
+			if err != nil {
+				continue
+			}
+			base = previous
+		}
+		if speaksOf(in, record, overlay(base, candidate)) || speaksOf(in, record, overlay(in.Baseline, candidate)) {
 			return true
 		}
 	}
@@ -94,31 +104,37 @@ func tried(in Input, candidate settings.Settings) bool {
 // rejected says that a trial of the candidate failed by the candidate's own fault, on this footing, not long ago.
 func rejected(in Input, candidate settings.Settings) bool {
 	for _, record := range in.History {
-		if record.Result == v1alpha1.TrialReverted && in.Now.Sub(record.EndedAt.Time) < RejectionMemory &&
-			matches(in, record, candidate) && speaksOfCandidate(record.Reason) {
+		if record.Result == v1alpha1.TrialReverted && in.Now.Sub(record.EndedAt.Time) < RejectionMemory && speaksOf(in, record, candidate) {
 			return true
 		}
 	}
 	return false
 }
 
-func matches(in Input, record v1alpha1.TrialRecord, candidate settings.Settings) bool {
+// speaksOf says that the record is of this candidate, on this footing, and ended because of it.
+func speaksOf(in Input, record v1alpha1.TrialRecord, candidate settings.Settings) bool {
 	recorded, err := settings.FromAPI(record.Candidate)
-	if err != nil || recorded != candidate {
+	if err != nil || recorded != candidate || cameFromOutside(record.Reason) {
 		return false
 	}
 	footing, err := settings.FootingFromAPI(record.Footing)
 	return err == nil && footing == in.Footing
 }
 
-// speaksOfCandidate tells ends that the candidate caused from those that came from outside.
-func speaksOfCandidate(reason string) bool {
+// cameFromOutside tells ends that say nothing of the candidate from those that it caused. An unknown reason counts against the
+// candidate: the careful side is not to try again what may have harmed.
+func cameFromOutside(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonSharedBreach, v1alpha1.ReasonSuperseded, v1alpha1.ReasonNoData, v1alpha1.ReasonSuspended,
 		v1alpha1.ReasonPolicyDeleted, v1alpha1.ReasonNotAdmitted, v1alpha1.ReasonTooFewRequests, v1alpha1.ReasonUnevenTraffic,
-		v1alpha1.ReasonModeChanged, v1alpha1.ReasonCanariesLost:
-		return false
-	default:
+		v1alpha1.ReasonModeChanged, v1alpha1.ReasonCanariesLost, v1alpha1.ReasonNoTraffic, v1alpha1.ReasonPrometheusUnavailable,
+		v1alpha1.ReasonBaselineBreachesSLO, v1alpha1.ReasonWaitingForTarget:
 		return true
+	case v1alpha1.ReasonTargetNotFound, v1alpha1.ReasonContainerNotFound, v1alpha1.ReasonContainerAmbiguous,
+		v1alpha1.ReasonProviderNotFound, v1alpha1.ReasonUnmanageableEnv, v1alpha1.ReasonSignalUnavailable, v1alpha1.ReasonSLOUnmeasured,
+		v1alpha1.ReasonTooFewReplicas, v1alpha1.ReasonConflicted, v1alpha1.ReasonInvalidSpec:
+		return true
+	default:
+		return false
 	}
 }
