@@ -99,4 +99,5 @@ const (
 	EventTrialReverted  = "TrialReverted"
 	EventBaselineVoid   = "BaselineVoid"
 	EventPodRepaired    = "PodRepaired"
+	EventPodBlocked     = "PodBlocked" // an eviction is refused, most often by a PodDisruptionBudget
 )

@@ -61,7 +61,11 @@ func (m *machine) members(pods []Pod) []verdict.Member {
 
 // revertOnHarm asks the guardrails of the Kubernetes API, from the first canary pod on, warm-up or not.
 func (m *machine) revertOnHarm() bool {
-	health := verdict.JudgeHealth(m.Now, m.members(m.canaries()), m.members(m.controls()))
+	return m.revertIfHarmed(m.canaries(), m.controls())
+}
+
+func (m *machine) revertIfHarmed(tuned, compared []Pod) bool {
+	health := verdict.JudgeHealth(m.Now, m.members(tuned), m.members(compared))
 	if health.Outcome != v1alpha1.OutcomeFail {
 		return false
 	}
@@ -150,13 +154,22 @@ func (m *machine) replaceable(n int) []Pod {
 	return pods[:min(max(n, 0), len(pods))]
 }
 
-// affordable are the first of pods that may go down now: never more of the target's pods are down than maxUnavailable says,
+func (m *machine) affordable(wanted []Pod) []Pod {
+	return Affordable(m.Plan, m.Replicas, m.Pods, wanted)
+}
+
+// Affordable are the first of the wanted pods that may go down now: never more of the target's pods are down than maxUnavailable says,
 // whatever brought the others down. A pod that is down already costs nothing.
-func (m *machine) affordable(pods []Pod) []Pod {
-	ready := len(m.pick(func(pod Pod) bool { return pod.Ready }))
-	budget := m.Plan.Unavailable(m.Replicas) - max(0, m.Replicas-ready)
+func Affordable(plan Plan, replicas int, all, wanted []Pod) []Pod {
+	budget := plan.Unavailable(replicas) - replicas
+	for _, pod := range all {
+		if pod.Ready && !pod.Terminating {
+			budget++
+		}
+	}
+	budget = min(budget, plan.Unavailable(replicas))
 	var affordable []Pod
-	for _, pod := range pods {
+	for _, pod := range wanted {
 		if !pod.Ready {
 			affordable = append(affordable, pod)
 		} else if budget > 0 {
@@ -252,7 +265,7 @@ func (m *machine) judge() bool {
 		m.sawData()
 		return m.inconclusive(judged, sinceWarm, step.Hold)
 	default:
-		return m.revertWithoutData(judged.Message)
+		return m.revertWithoutData(judged)
 	}
 }
 
@@ -262,7 +275,7 @@ func (m *machine) sawData() {
 }
 
 // revertWithoutData holds, and reverts after noDataTimeout: nothing is promoted blindly, nothing waits for ever.
-func (m *machine) revertWithoutData(message string) bool {
+func (m *machine) revertWithoutData(judged v1alpha1.Verdict) bool {
 	if m.trial.LastDataAt == nil {
 		m.sawData()
 		m.changed()
@@ -271,7 +284,7 @@ func (m *machine) revertWithoutData(message string) bool {
 	if m.Now.Sub(m.trial.LastDataAt.Time) < m.Plan.NoDataTimeout {
 		return true
 	}
-	return m.revert(v1alpha1.ReasonNoData, fmt.Sprintf("no usable data for %s: %s", m.Plan.NoDataTimeout, message))
+	return m.revert(judged.Reason, fmt.Sprintf("no usable data for %s: %s", m.Plan.NoDataTimeout, judged.Message))
 }
 
 // inconclusive gives the question more time, and then goes back.

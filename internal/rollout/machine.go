@@ -19,6 +19,8 @@ type machine struct {
 	trial     *v1alpha1.Trial
 	candidate settings.Settings
 	decision  Decision
+	// over says that a step ended the look.
+	over bool
 }
 
 // Start opens a trial. Its first slots come with the next look.
@@ -34,23 +36,14 @@ func Start(view View, number int64, candidate settings.Settings, reason string, 
 
 // Advance takes a trial one look further.
 func Advance(trial v1alpha1.Trial, view View) (Decision, error) {
-	candidate, err := settings.FromAPI(trial.Candidate)
+	m, err := newMachine(trial, view)
 	if err != nil {
-		return Decision{}, fmt.Errorf("read the candidate of trial %d from the policy's status: %w", trial.Number, err)
+		return Decision{}, err
 	}
-	m := &machine{View: view, trial: trial.DeepCopy(), candidate: candidate}
-	m.decision.Wait = view.Plan.Interval
-	m.decision.Trial = m.trial
-	switch trial.Stage {
-	case v1alpha1.StageCanary:
-		m.run(m.stopIfAsked, m.stopIfTargetMoved, m.bindSlots, m.revertOnHarm, m.evictStrays, m.openSlots, m.gatherPods, m.verify, m.warmUp, m.judge)
-	case v1alpha1.StagePromoting:
-		m.run(m.stopIfAsked, m.finishIfTargetMoved, m.revertOnWaveHarm, m.nextWave, m.finishWaves)
-	case v1alpha1.StageReverting:
-		m.run(m.takeBack, m.finishRevert)
-	default:
-		// A stage that a newer version wrote: going back is the one thing that is always right.
-		m.revert(v1alpha1.ReasonSuperseded, fmt.Sprintf("the status names stage %q, which this version does not know", trial.Stage))
+	measured, unmeasured := m.steps()
+	m.run(unmeasured)
+	if !m.over {
+		m.run(measured)
 	}
 	if !m.decision.Changed {
 		m.relabel()
@@ -58,10 +51,56 @@ func Advance(trial v1alpha1.Trial, view View) (Decision, error) {
 	return m.decision, nil
 }
 
+// NeedsMeasurements says whether the look rests on Prometheus. What the Kubernetes API alone decides is acted on first, so that a
+// Prometheus that answers slowly, or not at all, delays no revert.
+func NeedsMeasurements(trial v1alpha1.Trial, view View) (bool, error) {
+	m, err := newMachine(trial, view)
+	if err != nil {
+		return false, err
+	}
+	_, unmeasured := m.steps()
+	m.run(unmeasured)
+	return !m.over, nil
+}
+
+func newMachine(trial v1alpha1.Trial, view View) (*machine, error) {
+	candidate, err := settings.FromAPI(trial.Candidate)
+	if err != nil {
+		return nil, fmt.Errorf("read the candidate of trial %d from the policy's status: %w", trial.Number, err)
+	}
+	m := &machine{View: view, trial: trial.DeepCopy(), candidate: candidate}
+	m.decision.Wait = view.Plan.Interval
+	m.decision.Trial = m.trial
+	return m, nil
+}
+
+// steps are those of the trial's stage, in order: first what the Kubernetes API decides, then what rests on measurements.
+func (m *machine) steps() (measured, unmeasured []func() bool) {
+	switch m.trial.Stage {
+	case v1alpha1.StageCanary:
+		unmeasured = []func() bool{m.stopIfAsked, m.stopIfTargetMoved, m.bindSlots, m.revertOnHarm, m.evictStrays, m.openSlots, m.gatherPods}
+		measured = []func() bool{m.verify, m.warmUp, m.judge}
+	case v1alpha1.StagePromoting:
+		unmeasured = []func() bool{m.stopIfAsked, m.finishIfTargetMoved, m.revertOnWaveHarm}
+		measured = []func() bool{m.revertOnWaveBreach, m.nextWave, m.finishWaves}
+	case v1alpha1.StageReverting:
+		unmeasured = []func() bool{m.takeBack, m.finishRevert}
+	default:
+		unmeasured = []func() bool{m.revertUnknownStage}
+	}
+	return measured, unmeasured
+}
+
+// revertUnknownStage: a stage that a newer version wrote. Going back is the one thing that is always right.
+func (m *machine) revertUnknownStage() bool {
+	return m.revert(v1alpha1.ReasonSuperseded, fmt.Sprintf("the status names stage %q, which this version does not know", m.trial.Stage))
+}
+
 // run takes the steps in order until one says that the look is over.
-func (m *machine) run(steps ...func() bool) {
+func (m *machine) run(steps []func() bool) {
 	for _, step := range steps {
 		if step() {
+			m.over = true
 			return
 		}
 	}
@@ -107,7 +146,7 @@ func (m *machine) revert(reason, message string) bool {
 func (m *machine) end(result v1alpha1.TrialResult, reason, message string) bool {
 	m.decision.Record = &v1alpha1.TrialRecord{
 		Number: m.trial.Number, Candidate: m.trial.Candidate, Footing: m.trial.Footing, Result: result,
-		Reason: reason, Message: truncate(message), Previous: &m.trial.Previous, Verdict: m.trial.Verdict,
+		Reason: reason, Message: truncate(message), Previous: m.trial.Previous.DeepCopy(), Verdict: m.trial.Verdict,
 		StartedAt: m.trial.StartedAt, EndedAt: m.now(),
 	}
 	m.decision.Trial = nil

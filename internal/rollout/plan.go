@@ -50,7 +50,7 @@ type Plan struct {
 // never has fewer than the one before it.
 func (p Plan) CanaryPods(step, replicas int) int {
 	most := 0
-	for _, s := range p.Steps[:step+1] {
+	for _, s := range p.Steps[:min(step+1, len(p.Steps))] { // the policy may have fewer steps than when the trial began
 		most = max(most, scaled(s.Canary, replicas, true))
 	}
 	return min(most, replicas-1, maxSlots)

@@ -72,3 +72,15 @@ type Decision struct {
 	// Wait is how long until the next look, if nothing happens before.
 	Wait time.Duration
 }
+
+// EvidenceLength is the length of the window from the end of the step's warm-up until now: what a promotion rests on. It is 0 before a
+// whole recent window lies behind the warm-up.
+func EvidenceLength(trial *v1alpha1.Trial, now time.Time, recentLength time.Duration) time.Duration {
+	if trial.WarmAt == nil {
+		return 0
+	}
+	if length := now.Sub(trial.WarmAt.Time); length >= recentLength {
+		return length
+	}
+	return 0
+}

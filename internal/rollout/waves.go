@@ -4,26 +4,55 @@ import (
 	"fmt"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/settings"
 	"github.com/gopacer/gopacer/internal/verdict"
 )
 
-// finishIfTargetMoved ends the waves where a new revision takes over: its pods are born with the new baseline, if they may have it.
+// finishIfTargetMoved ends the waves where the rest of the pods can't get the new baseline from gopacer's hand: a new revision takes
+// over, whose pods are born with it if they may have it, or what it was proven on has changed.
 func (m *machine) finishIfTargetMoved() bool {
-	if m.Revision == m.trial.Revision {
+	footing, err := settings.FootingFromAPI(m.trial.Footing)
+	if err == nil && footing == m.Footing && m.Revision == m.trial.Revision {
 		return false
 	}
 	return m.endPromoted()
 }
 
-// revertOnWaveHarm keeps the guards on while the rest of the pods follow: health and objectives of all pods with the new baseline,
-// against those that still have the old one.
+// tuned are the pods with the new baseline, untuned those that still have the old one.
+func (m *machine) tuned() []Pod {
+	return m.pick(func(pod Pod) bool { return pod.Settings == m.candidate })
+}
+
+func (m *machine) untuned() []Pod {
+	return m.pick(func(pod Pod) bool { return pod.Settings != m.candidate })
+}
+
+// inTheirStride leaves out pods whose start still lies in the window.
+func (m *machine) inTheirStride(pods []Pod) []Pod {
+	var grown []Pod
+	for _, pod := range pods {
+		if m.Now.Sub(pod.CreatedAt) >= m.Plan.WarmUp+m.RecentLength {
+			grown = append(grown, pod)
+		}
+	}
+	return grown
+}
+
+// revertOnWaveHarm keeps the guardrails of the Kubernetes API on while the rest of the pods follow.
 func (m *machine) revertOnWaveHarm() bool {
-	tuned := m.members(m.pick(func(pod Pod) bool { return pod.Settings == m.candidate }))
-	old := m.members(m.pick(func(pod Pod) bool { return pod.Settings != m.candidate }))
-	checks := verdict.Guardrails(m.Now, tuned, old)
+	return m.revertIfHarmed(m.tuned(), m.untuned())
+}
+
+// revertOnWaveBreach keeps the objectives on, for all pods with the new baseline, against those that still have the old one.
+func (m *machine) revertOnWaveBreach() bool {
+	tuned, untuned := m.members(m.inTheirStride(m.tuned())), m.members(m.inTheirStride(m.untuned()))
+	var checks []v1alpha1.Check
 	for _, slo := range m.Plan.SLOs {
 		check := verdict.OnPods(slo, m.Recent, tuned)
-		if check.Outcome == v1alpha1.OutcomeFail && verdict.OnPods(slo, m.Recent, old).Outcome == v1alpha1.OutcomeFail {
+		if check.Reason == v1alpha1.ReasonTooFewRequests {
+			check.Outcome = v1alpha1.OutcomeInconclusive // promoted on evidence already; a quiet minute is no reason to go back
+		}
+		if check.Outcome == v1alpha1.OutcomeFail && verdict.OnPods(slo, m.Recent, untuned).Outcome == v1alpha1.OutcomeFail {
 			check.Reason = v1alpha1.ReasonSharedBreach
 		}
 		checks = append(checks, check)
@@ -34,7 +63,7 @@ func (m *machine) revertOnWaveHarm() bool {
 		m.trial.Verdict = &judged
 		return m.revert(judged.Reason, judged.Message)
 	case v1alpha1.OutcomeInvalid:
-		return m.revertWithoutData(judged.Message)
+		return m.revertWithoutData(judged)
 	}
 	m.sawData()
 	return false
@@ -42,15 +71,25 @@ func (m *machine) revertOnWaveHarm() bool {
 
 // nextWave replaces pods that do not have the new baseline yet, as many at a time as maxUnavailable allows.
 func (m *machine) nextWave() bool {
-	rest := m.pick(func(pod Pod) bool { return pod.Settings != m.candidate })
+	rest := m.untuned()
 	living := m.pick(func(Pod) bool { return true })
 	if len(rest) == 0 && len(living) >= m.Replicas && allReady(living) {
 		return false
+	}
+	if len(m.bornUntuned()) >= maxMisses {
+		return m.endPromoted() // admission does not work: the sweep goes on, with its backoff, when it does
 	}
 	if !m.Hold && !m.Unsettled {
 		m.decision.Replace = m.affordable(rest)
 	}
 	return m.wait()
+}
+
+// bornUntuned are pods that started in the waves without the new baseline.
+func (m *machine) bornUntuned() []Pod {
+	return m.pick(func(pod Pod) bool {
+		return pod.Settings != m.candidate && pod.CreatedAt.After(m.trial.StepStartedAt.Time)
+	})
 }
 
 // finishWaves looks at the last of the pods for a warm-up and a window more, and then ends the trial.

@@ -1,0 +1,82 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/rollout"
+)
+
+const (
+	// firstRepair is the wait between two repairs; it doubles, up to mostRepair, while the successors come without the settings too.
+	firstRepair = 30 * time.Second
+	mostRepair  = 6 * time.Hour
+)
+
+// repairs remembers, for a policy, when a pod was last replaced by the drift sweep. It is memory only: a manager that restarts may
+// try once more at once, no worse.
+type repairs struct {
+	mutex sync.Mutex
+	last  map[types.NamespacedName]repair
+}
+
+type repair struct {
+	at    time.Time
+	delay time.Duration
+}
+
+func (r *repairs) forget(policy types.NamespacedName) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.last, policy)
+}
+
+// due says whether a pod may be replaced now. Where a pod was born after the last repair and has not the settings either, admission
+// does not work, and evicting more pods would only churn (as VPA's updater once did: kubernetes/autoscaler#2633).
+func (r *repairs) due(policy types.NamespacedName, now time.Time, drifted []rollout.Pod) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.last == nil {
+		r.last = map[types.NamespacedName]repair{}
+	}
+	last, known := r.last[policy]
+	next := repair{at: now, delay: firstRepair}
+	if known {
+		for _, pod := range drifted {
+			if pod.CreatedAt.After(last.at) {
+				next.delay = min(2*last.delay, mostRepair)
+			}
+		}
+		if now.Sub(last.at) < next.delay {
+			return false
+		}
+	}
+	r.last[policy] = next
+	return true
+}
+
+// repair replaces, one at a time, pods that lack the settings they should have: they were born while admission was down.
+func (r *Reconciler) repair(ctx context.Context, p *pass) (*summary, error) {
+	if p.policy.Spec.Mode != v1alpha1.ModeAuto || len(p.podsUnlike(p.expected)) == 0 {
+		return nil, nil
+	}
+	repairing := underWay(v1alpha1.ReasonRepairing, "some pods lack the baseline settings: they were born while admission did not work, and are replaced one at a time")
+	p.wait = min(p.wait, firstRepair)
+	if err := p.load(ctx, r.Server); err != nil || p.refusal != nil {
+		return &repairing, err
+	}
+	drifted := p.podsUnlike(p.expected)
+	affordable := rollout.Affordable(p.plan.Plan, int(p.target.Replicas), p.target.Pods, drifted)
+	if len(affordable) == 0 || !r.repairs.due(p.name(), p.now, drifted) {
+		return &repairing, nil
+	}
+	p.decision.Replace = affordable[:1]
+	p.decision.Events = append(p.decision.Events, rollout.Event{Reason: v1alpha1.EventPodRepaired,
+		Message: fmt.Sprintf("pod %s runs %q instead of %q and is replaced", affordable[0].Name, affordable[0].Settings.Canonical(), p.expected.Canonical())})
+	return &repairing, nil
+}
