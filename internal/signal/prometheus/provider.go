@@ -26,6 +26,9 @@ const (
 // providerName is the form that the API demands of spec.metrics.provider.
 var providerName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
+// quotedValue is how yaml repeats a value that it can't use. It may be a secret at the wrong place, and the message ends up in a log.
+var quotedValue = regexp.MustCompile("`[^`]*`")
+
 // Provider is one Prometheus in the manager's configuration.
 type Provider struct {
 	// Name is what policies call it in spec.metrics.provider.
@@ -68,7 +71,8 @@ func Load(path string) ([]Provider, error) {
 func Parse(content []byte) ([]Provider, error) {
 	var providers []Provider
 	if err := yaml.UnmarshalStrict(content, &providers); err != nil {
-		return nil, fmt.Errorf("read a YAML list of Prometheus providers, each with name, address, scrapeInterval, timeout, httpConfig: %w", err)
+		return nil, fmt.Errorf("read a YAML list of Prometheus providers, each with name, address, scrapeInterval, timeout, httpConfig: %s",
+			quotedValue.ReplaceAllString(err.Error(), "`…`"))
 	}
 	if len(providers) == 0 {
 		return nil, errors.New("the list of Prometheus providers is empty: add one with a name and an address")

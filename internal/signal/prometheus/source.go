@@ -61,14 +61,22 @@ func newEndpoint(provider Provider) (*endpoint, error) {
 		return nil, fmt.Errorf("httpConfig: %w", err)
 	}
 	client.Transport = &completeTransport{next: &boundedTransport{next: client.Transport, limit: maxAnswerBytes}}
-	apiClient, err := api.NewClient(api.Config{Address: provider.Address, Client: client})
+	queries, err := newAPI(provider.Address, client)
+	if err != nil {
+		return nil, err
+	}
+	return &endpoint{
+		name: provider.Name, client: client, api: queries,
+		scrapeInterval: time.Duration(provider.ScrapeInterval), timeout: time.Duration(provider.Timeout),
+	}, nil
+}
+
+func newAPI(address string, client *http.Client) (v1.API, error) {
+	apiClient, err := api.NewClient(api.Config{Address: address, Client: client})
 	if err != nil {
 		return nil, fmt.Errorf("address: %w", err)
 	}
-	return &endpoint{
-		name: provider.Name, client: client, api: v1.NewAPI(apiClient),
-		scrapeInterval: time.Duration(provider.ScrapeInterval), timeout: time.Duration(provider.Timeout),
-	}, nil
+	return v1.NewAPI(apiClient), nil
 }
 
 // ScrapeInterval is the interval at which a provider scrapes its targets.
