@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,8 +29,14 @@ func MarkCohort(ctx context.Context, c client.Client, namespace, podName string,
 		return fmt.Errorf("write the cohort patch of pod %s/%s: %w", namespace, podName, err)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: podName}}
-	if err := c.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)); err != nil && !gone(err) {
+	if err := c.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)); err != nil && !gone(err) && !otherUID(err) {
 		return fmt.Errorf("label pod %s/%s with cohort %q: %w", namespace, podName, cohort, err)
 	}
 	return nil
+}
+
+// otherUID recognises the answer to a patch with another pod's UID: that the field is immutable.
+func otherUID(err error) bool {
+	cause, ok := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid)
+	return ok && apierrors.IsInvalid(err) && cause.Field == "metadata.uid"
 }

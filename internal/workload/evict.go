@@ -19,14 +19,17 @@ import (
 // ErrBlocked says that a pod may not be evicted now, most often because of a PodDisruptionBudget. Try again later.
 var ErrBlocked = errors.New("the API server does not allow it now")
 
-// evictTimeout bounds an eviction, since the client obeys a 429 that names a time to wait, ten times over (client-go, rest.Request), and the
-// API server names ten seconds while a budget is being processed.
+// evictTimeout bounds an eviction. Where the API server answers 429 with a time to wait, as it does while a budget is being processed, the client
+// waits and asks again, ten times over (client-go, rest.Request); and the API server itself tries ten seconds to evict a pending pod whose UID
+// is another (EvictionsRetry in the file named at gone).
 const evictTimeout = 5 * time.Second
 
+var errNoAnswer = fmt.Errorf("no final answer within %s: a PodDisruptionBudget may be new, or the API server slow", evictTimeout)
+
 // Evict asks the API server to evict a pod, by name and UID: a successor that took over the name is left alone. That the pod is gone already is
-// success. An error that is ErrBlocked carries the API server's reason.
+// success. An error that is ErrBlocked says why.
 func Evict(ctx context.Context, c client.Client, namespace string, pod rollout.Pod) error {
-	ctx, cancel := context.WithTimeout(ctx, evictTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, evictTimeout, errNoAnswer)
 	defer cancel()
 	uid := pod.UID
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: pod.Name}
@@ -40,6 +43,8 @@ func Evict(ctx context.Context, c client.Client, namespace string, pod rollout.P
 		return nil
 	case apierrors.IsTooManyRequests(err):
 		return fmt.Errorf("evict pod %s/%s: %w: %s", namespace, pod.Name, ErrBlocked, blockedBecause(err))
+	case errors.Is(context.Cause(ctx), errNoAnswer):
+		return fmt.Errorf("evict pod %s/%s: %w: %w", namespace, pod.Name, ErrBlocked, errNoAnswer)
 	default:
 		return fmt.Errorf("evict pod %s/%s: %w", namespace, pod.Name, err)
 	}

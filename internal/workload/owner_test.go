@@ -1,0 +1,74 @@
+package workload
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+)
+
+func TestOwnerOf(t *testing.T) {
+	owner := func(apiVersion, kind, name string, controller bool) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, UID: "revision", Controller: ptr.To(controller)}}
+	}
+	hash := map[string]string{"pod-template-hash": "5d9c"}
+	for name, test := range map[string]struct {
+		owners []metav1.OwnerReference
+		labels map[string]string
+		want   string
+	}{
+		"a Deployment's":          {owner("apps/v1", "ReplicaSet", "checkout-5d9c", true), hash, "checkout"},
+		"a name with the hash":    {owner("apps/v1", "ReplicaSet", "shop-5d9c-5d9c", true), hash, "shop-5d9c"},
+		"nobody's":                {nil, hash, ""},
+		"owned, not controlled":   {owner("apps/v1", "ReplicaSet", "checkout-5d9c", false), hash, ""},
+		"a StatefulSet's":         {owner("apps/v1", "StatefulSet", "checkout-5d9c", true), hash, ""},
+		"a Job's":                 {owner("batch/v1", "Job", "checkout-5d9c", true), hash, ""},
+		"another API's":           {owner("example.com/v1", "ReplicaSet", "checkout-5d9c", true), hash, ""},
+		"an older version's":      {owner("extensions/v1beta1", "ReplicaSet", "checkout-5d9c", true), hash, ""},
+		"a bare ReplicaSet's":     {owner("apps/v1", "ReplicaSet", "checkout", true), nil, ""},
+		"a ReplicaSet by hand":    {owner("apps/v1", "ReplicaSet", "checkout-other", true), hash, ""},
+		"an Argo Rollout's":       {owner("apps/v1", "ReplicaSet", "checkout-5d9c", true), map[string]string{"rollouts-pod-template-hash": "5d9c"}, ""},
+		"nothing but the hash":    {owner("apps/v1", "ReplicaSet", "-5d9c", true), hash, ""},
+		"the hash without a dash": {owner("apps/v1", "ReplicaSet", "checkout5d9c", true), hash, ""},
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners, Labels: test.labels}}
+		deployment, revision, ok := OwnerOf(pod)
+		if deployment != test.want || ok != (test.want != "") || ok != (revision == "revision") {
+			t.Errorf("%s: %q, revision %q, %t, want %q", name, deployment, revision, ok, test.want)
+		}
+	}
+}
+
+func TestRuling(t *testing.T) {
+	at := func(name string, age time.Duration, deleted bool) v1alpha1.RuntimeTuningPolicy {
+		created := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(-age))
+		policy := v1alpha1.RuntimeTuningPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: created}}
+		if deleted {
+			policy.DeletionTimestamp = &created
+		}
+		return policy
+	}
+	for name, test := range map[string]struct {
+		policies []v1alpha1.RuntimeTuningPolicy
+		want     string
+	}{
+		"none":                           {},
+		"one":                            {[]v1alpha1.RuntimeTuningPolicy{at("b", 0, false)}, "b"},
+		"the oldest":                     {[]v1alpha1.RuntimeTuningPolicy{at("a", time.Minute, false), at("b", time.Hour, false), at("c", 0, false)}, "b"},
+		"the first by name":              {[]v1alpha1.RuntimeTuningPolicy{at("b", 0, false), at("a", 0, false), at("c", 0, false)}, "a"},
+		"one that is deleted is ignored": {[]v1alpha1.RuntimeTuningPolicy{at("a", time.Hour, true), at("b", 0, false)}, "b"},
+		"all are deleted":                {[]v1alpha1.RuntimeTuningPolicy{at("a", 0, true), at("b", 0, true)}, ""},
+	} {
+		got := Ruling(test.policies)
+		if (got == nil) != (test.want == "") || got != nil && got.Name != test.want {
+			t.Errorf("%s: %v, want %q", name, got, test.want)
+		}
+		if got != nil && got.CreationTimestamp.IsZero() {
+			t.Errorf("%s: not one of the policies given", name)
+		}
+	}
+}
