@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/gopacer/gopacer/internal/admission"
+)
+
+// Names that config/webhook has as well.
+const (
+	webhookConfiguration = "gopacer-pods"
+	webhookService       = "gopacer-webhook"
+	certificateSecret    = "gopacer-webhook-cert"
+)
+
+// webhookGate starts the webhook's server once its certificate is there and known to the API server, and then lets the rest begin.
+type webhookGate struct {
+	server    webhook.Server
+	certified <-chan struct{}
+	started   chan struct{}
+	then      func() error
+}
+
+var (
+	_ manager.Runnable               = (*webhookGate)(nil)
+	_ manager.LeaderElectionRunnable = (*webhookGate)(nil)
+)
+
+// serveWebhook adds the certificate's rotation, its files, and the server to the manager.
+func serveWebhook(mgr manager.Manager, o options, handler *admission.Handler, then func() error) (*webhookGate, error) {
+	secret := types.NamespacedName{Namespace: o.namespace, Name: certificateSecret}
+	certified := make(chan struct{})
+	err := rotator.AddRotator(mgr, &rotator.CertRotator{
+		SecretKey:      secret,
+		CertDir:        o.certificateDir,
+		CAName:         "gopacer-ca",
+		CAOrganization: "gopacer",
+		DNSName:        fmt.Sprintf("%s.%s.svc", webhookService, o.namespace),
+		IsReady:        certified,
+		FieldOwner:     "gopacer",
+		Webhooks:       []rotator.WebhookInfo{{Name: webhookConfiguration, Type: rotator.Mutating}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up the rotation of the webhook's certificate: %w", err)
+	}
+	files := &certificateFiles{reader: mgr.GetAPIReader(), secret: secret, folder: o.certificateDir}
+	if err := mgr.Add(files); err != nil {
+		return nil, fmt.Errorf("add the certificate's files to the manager: %w", err)
+	}
+	server := webhook.NewServer(webhook.Options{Port: o.webhookPort, CertDir: o.certificateDir})
+	server.Register(admission.Path, handler.Webhook())
+	gate := &webhookGate{server: server, certified: certified, started: make(chan struct{}), then: then}
+	if err := mgr.Add(gate); err != nil {
+		return nil, fmt.Errorf("add the webhook to the manager: %w", err)
+	}
+	return gate, nil
+}
+
+// NeedLeaderElection is false: every replica serves.
+func (g *webhookGate) NeedLeaderElection() bool { return false }
+
+// Start serves until the context ends.
+func (g *webhookGate) Start(ctx context.Context) error {
+	select {
+	case <-g.certified:
+	case <-ctx.Done():
+		return nil
+	}
+	if err := g.then(); err != nil {
+		return err
+	}
+	close(g.started)
+	if err := g.server.Start(ctx); err != nil {
+		return fmt.Errorf("serve the pod webhook: %w", err)
+	}
+	return nil
+}
+
+// check is the readiness probe.
+func (g *webhookGate) check(request *http.Request) error {
+	select {
+	case <-g.started:
+		return g.server.StartedChecker()(request)
+	default:
+		return errors.New("the webhook's certificate is not ready yet")
+	}
+}
