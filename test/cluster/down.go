@@ -40,6 +40,9 @@ const removalLimit = 20 * time.Second
 
 // remove takes the cluster away. Every part is tried, whatever became of the others.
 func (l layout) remove(ctx context.Context, owner *ownership) error {
+	if err := l.checkOwn(); err != nil {
+		return err
+	}
 	r, err := l.readRecord()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -139,6 +142,20 @@ func (l layout) removeFolder() error {
 	}
 	if len(points) > 0 {
 		return fmt.Errorf("remove %s: %s is still mounted; unmount it and try again", l.root, points[0])
+	}
+	entries, err := os.ReadDir(l.root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	failures := []error{err}
+	for _, entry := range entries {
+		// The marker goes last, so that a removal that was interrupted can be continued.
+		if entry.Name() != marker {
+			failures = append(failures, os.RemoveAll(l.Path(entry.Name())))
+		}
+	}
+	if err := errors.Join(failures...); err != nil {
+		return fmt.Errorf("remove the cluster's folder: %w", err)
 	}
 	if err := os.RemoveAll(l.root); err != nil {
 		return fmt.Errorf("remove the cluster's folder: %w", err)

@@ -59,11 +59,30 @@ func (l layout) installRuntime(ctx context.Context, repository, runc string) err
 	if err := os.Symlink(runc, filepath.Join(filepath.Dir(l.runtimePath()), "runc")); err != nil && !os.IsExist(err) {
 		return fmt.Errorf("link runc into the cluster's folder: %w", err)
 	}
-	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", l.runtimePath(), modulePath+"runtime")
+	program, err := buildProgram(ctx, repository, modulePath+"runtime")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(l.runtimePath(), program, 0o700); err != nil {
+		return fmt.Errorf("install the program before runc: %w", err)
+	}
+	return nil
+}
+
+// buildProgram returns a static program of this module. It is built outside the cluster's folder,
+// so that a build that outlives a killed command does not write where nothing is any more.
+func buildProgram(ctx context.Context, repository, packagePath string) ([]byte, error) {
+	workplace, err := os.MkdirTemp("", "program-")
+	if err != nil {
+		return nil, fmt.Errorf("create a folder to build %s in: %w", packagePath, err)
+	}
+	defer func() { _ = os.RemoveAll(workplace) }()
+	binary := filepath.Join(workplace, "program")
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, packagePath)
 	command.Dir = repository
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the program before runc with `%s`: %w: %s", strings.Join(command.Args, " "), err, output)
+		return nil, fmt.Errorf("build %s with `%s`: %w: %s", packagePath, strings.Join(command.Args, " "), err, output)
 	}
-	return nil
+	return os.ReadFile(binary)
 }

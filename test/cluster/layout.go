@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -70,10 +71,31 @@ func (l layout) log(component string) string { return l.Path("logs/" + component
 
 func (l layout) process(component string) string { return l.Path("processes/" + component + ".json") }
 
+// marker is a file that says that the folder is a cluster's. A folder without it is never removed.
+const marker = ".gopacer-cluster"
+
+// checkOwn refuses to use a folder that has other things in it.
+func (l layout) checkOwn() error {
+	entries, err := os.ReadDir(l.root)
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(entries) == 0) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look into the cluster's folder: %w", err)
+	}
+	if _, err := os.Lstat(l.Path(marker)); err != nil {
+		return fmt.Errorf("use %s as the cluster's folder: it has files that are not a cluster's; set %s to a folder of its own", l.root, directoryVariable)
+	}
+	return nil
+}
+
 // createFolders makes the folders that components expect to be there.
 func (l layout) createFolders() error {
 	if err := os.MkdirAll(l.root, 0o711); err != nil {
 		return fmt.Errorf("create the cluster's folder: %w", err)
+	}
+	if err := os.WriteFile(l.Path(marker), nil, 0o600); err != nil {
+		return fmt.Errorf("mark the cluster's folder as such: %w", err)
 	}
 	for _, name := range []string{"certificates", "kubeconfigs", "configuration", "logs", "processes", "cni", "s", "images"} {
 		if err := os.MkdirAll(l.Path(name), 0o700); err != nil {

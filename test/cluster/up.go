@@ -61,6 +61,9 @@ func Up(ctx context.Context, options Options) (*Cluster, error) {
 		return nil, err
 	}
 	l := layout{root: directory}
+	if err := l.checkOwn(); err != nil {
+		return nil, err
+	}
 	if cluster, err := l.resume(ctx, owner, options.Output); cluster != nil || err != nil {
 		return cluster, err
 	}

@@ -76,11 +76,11 @@ func CleanFirewall(ctx context.Context, bridge string) error {
 // cluster that has the same ports can be sent to a pod of this one.
 func ForgetConnections(ctx context.Context, network netip.Prefix) {
 	// It fails where there is nothing to remove, which is as good.
-	_ = exec.CommandContext(ctx, "conntrack", "-D", "-s", network.String()).Run()
+	_ = exec.CommandContext(ctx, find("conntrack"), "-D", "-s", network.String()).Run()
 }
 
 func saveFirewall(ctx context.Context, firewall string) (string, error) {
-	command := exec.CommandContext(ctx, firewall+"-save")
+	command := exec.CommandContext(ctx, find(firewall+"-save"))
 	output, err := command.Output()
 	if errors.Is(err, exec.ErrNotFound) {
 		// Without the command no program can have set rules through it.

@@ -57,7 +57,7 @@ var commandPackages = map[string]string{
 func LackOfCommands(compiler bool) []Lack {
 	var packages, commands []string
 	need := func(command, debianPackage string) {
-		if _, err := exec.LookPath(command); err == nil {
+		if _, err := exec.LookPath(find(command)); err == nil {
 			return
 		}
 		commands = append(commands, command)
