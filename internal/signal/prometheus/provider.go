@@ -51,7 +51,12 @@ func (p *Provider) UnmarshalYAML(unmarshal func(any) error) error {
 	return unmarshal((*plain)(p))
 }
 
-// Load reads a file with a YAML list of providers. Relative names of files in it start at its folder.
+// Configuration is the manager's configuration file.
+type Configuration struct {
+	Providers []Provider `yaml:"providers"`
+}
+
+// Load reads the manager's configuration file and gives the providers in it. Relative names of files in it start at its folder.
 func Load(path string) ([]Provider, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -67,13 +72,14 @@ func Load(path string) ([]Provider, error) {
 	return providers, nil
 }
 
-// Parse reads a YAML list of providers.
+// Parse reads the manager's configuration and gives the providers in it.
 func Parse(content []byte) ([]Provider, error) {
-	var providers []Provider
-	if err := yaml.UnmarshalStrict(content, &providers); err != nil {
-		return nil, fmt.Errorf("read a YAML list of Prometheus providers, each with name, address, scrapeInterval, timeout, httpConfig: %s",
+	var configuration Configuration
+	if err := yaml.UnmarshalStrict(content, &configuration); err != nil {
+		return nil, fmt.Errorf("read a YAML object with a list \"providers\", each with name, address, scrapeInterval, timeout, httpConfig: %s",
 			quotedValue.ReplaceAllString(err.Error(), "`…`"))
 	}
+	providers := configuration.Providers
 	if len(providers) == 0 {
 		return nil, errors.New("the list of Prometheus providers is empty: add one with a name and an address")
 	}

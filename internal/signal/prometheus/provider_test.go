@@ -16,7 +16,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	got, err := Parse([]byte(`
+	got, err := Parse([]byte(`providers:
 - name: default
   address: http://prometheus.monitoring:9090
 - name: tenant-a
@@ -55,7 +55,7 @@ func TestParseRefuses(t *testing.T) {
 	const valid = "- name: default\n  address: http://prometheus:9090\n"
 	for name, tc := range map[string]struct{ content, word string }{
 		"nothing":             {"", "empty"},
-		"no list":             {"name: default", "list"},
+		"no list":             {"  name: default", "list"},
 		"no YAML":             {"- {", "list"},
 		"unknown field":       {valid + "  scrapeinterval: 15s\n", "scrapeinterval"},
 		"unknown HTTP field":  {valid + "  httpConfig: {tls: {}}\n", "tls"},
@@ -79,11 +79,11 @@ func TestParseRefuses(t *testing.T) {
 		"client secret":       {valid + "  httpConfig: {oauth2: {client_id: me, token_url: 'http://x', client_secret: hunter2}}\n", "client_secret_file"},
 		"key in place":        {valid + "  httpConfig: {tls_config: {cert_file: x, key: hunter2}}\n", "key_file"},
 		"header in place":     {valid + "  httpConfig: {http_headers: {X-Key: {secrets: [hunter2]}}}\n", "X-Key"},
-		"secret misplaced":    {valid + "  httpConfig: {basic_auth: hunter2}\n", "line 3"},
+		"secret misplaced":    {valid + "  httpConfig: {basic_auth: hunter2}\n", "line 4"},
 		"two authorizations":  {valid + "  httpConfig: {basic_auth: {username: me}, authorization: {credentials_file: x}}\n", "httpConfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			providers, err := Parse([]byte(tc.content))
+			providers, err := Parse([]byte("providers:\n" + tc.content))
 			if err == nil {
 				t.Fatalf("parsed as %v", providers)
 			}
@@ -100,7 +100,7 @@ func TestParseRefuses(t *testing.T) {
 func TestLoad(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "providers.yaml")
-	content := "- name: default\n  address: http://prometheus:9090\n  httpConfig: {authorization: {credentials_file: token}}\n"
+	content := "providers:\n- name: default\n  address: http://prometheus:9090\n  httpConfig: {authorization: {credentials_file: token}}\n"
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +117,8 @@ func TestLoad(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte("- name: default\n  address: http://prometheus:9090\n"))
-	f.Add([]byte("- name: a\n  address: https://a/b\n  scrapeInterval: 1m\n  timeout: 1s\n  httpConfig: {follow_redirects: false}\n"))
+	f.Add([]byte("providers:\n- name: default\n  address: http://prometheus:9090\n"))
+	f.Add([]byte("providers:\n- name: a\n  address: https://a/b\n  scrapeInterval: 1m\n  timeout: 1s\n  httpConfig: {follow_redirects: false}\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		providers, err := Parse(content)
 		if err != nil {
