@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/settings"
+	"github.com/gopacer/gopacer/internal/tuning"
 )
 
 const (
@@ -53,6 +55,29 @@ func TestManualReasons(t *testing.T) {
 				t.Errorf("reasons (-in the code +in the manual):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestManualBlame: the manual says of each reason whether a reverted candidate is proposed again.
+func TestManualBlame(t *testing.T) {
+	candidate := settings.Settings{GOGC: 50}
+	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| .* \\| (yes|no) \\|$").FindAllStringSubmatch(readManual(t), -1)
+	if len(rows) == 0 {
+		t.Fatal("the manual has no reasons with yes or no")
+	}
+	for _, row := range rows {
+		reason, held := row[1], row[2] == "yes"
+		if reason == v1alpha1.ReasonPromoted || reason == v1alpha1.ReasonPassed {
+			continue // no trial reverts with these
+		}
+		proposal := tuning.Propose(tuning.Input{
+			Baseline: settings.Settings{GOGC: 25},
+			Manual:   []settings.Settings{candidate},
+			History:  []v1alpha1.TrialRecord{{Candidate: candidate.API(), Result: v1alpha1.TrialReverted, Reason: reason}},
+		})
+		if got := proposal.Candidate == nil; got != held {
+			t.Errorf("%s: held against the candidate %t, the manual says %t", reason, got, held)
+		}
 	}
 }
 

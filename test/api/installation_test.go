@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gopacer/gopacer/internal/signal/prometheus"
 )
 
 const systemNamespace = "gopacer-system"
@@ -30,6 +32,7 @@ func TestInstallation(t *testing.T) {
 	t.Run("the manager's pod keeps the restricted pod security standard", testPodSecurity)
 	t.Run("applying again keeps the certificates", func(t *testing.T) { testReapply(t, objects) })
 	t.Run("permissions", testPermissions)
+	t.Run("the manager reads its configuration", testConfiguration)
 }
 
 // build runs kubectl kustomize, as users do.
@@ -85,6 +88,19 @@ func testPodSecurity(t *testing.T) {
 	privileged.Spec.Containers[0].SecurityContext = nil
 	if err := cluster.Create(t.Context(), privileged, client.DryRunAll); !apierrors.IsForbidden(err) {
 		t.Errorf("error %v, want a pod without a security context forbidden", err)
+	}
+}
+
+// testConfiguration reads the installed configuration as the manager does.
+func testConfiguration(t *testing.T) {
+	var configuration corev1.ConfigMap
+	get(t, client.ObjectKey{Namespace: systemNamespace, Name: "gopacer-config"}, &configuration)
+	providers, err := prometheus.Parse([]byte(configuration.Data["config.yaml"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(providers) != 1 || providers[0].Name != defaulted().Metrics.Provider {
+		t.Errorf("providers %v, want only the one that policies name by default", providers)
 	}
 }
 

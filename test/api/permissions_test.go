@@ -44,6 +44,7 @@ func testPermissions(t *testing.T) {
 		{false, verbs("get update", request{resource: "secrets", namespace: system, name: "another"})},
 		{false, verbs("update", request{group: "admissionregistration.k8s.io", resource: "mutatingwebhookconfigurations", name: "another"})},
 		{false, verbs("get update", request{group: "coordination.k8s.io", resource: "leases", namespace: "kube-system", name: "gopacer"})},
+		{false, verbs("get update", request{group: "coordination.k8s.io", resource: "leases", namespace: system, name: "another"})},
 		{false, verbs("update patch", request{group: "apiextensions.k8s.io", resource: "customresourcedefinitions"})},
 	}
 	for _, tc := range cases {
