@@ -25,11 +25,11 @@ type Gap struct {
 	Message string
 }
 
-// family is a group of metrics that one option of client_golang adds.
+// family is a measurement, the metrics that it takes, and the option of client_golang that adds them.
 type family struct {
-	values func(Pod) []Value
-	names  string
-	cure   string
+	value func(Pod) Value
+	names string
+	cure  string
 }
 
 const (
@@ -40,17 +40,19 @@ const (
 	cureProcess = "register collectors.NewProcessCollector"
 )
 
-// families are in the order in which a person would look at them.
 func families() []family {
 	return []family{
-		{func(p Pod) []Value { return []Value{p.CPUSeconds, p.ResidentBytes, p.ProcessStartSeconds} },
-			metricCPU + ", " + metricResident + ", " + metricProcessStart, cureProcess},
-		{func(p Pod) []Value { return []Value{p.GOGCPercent, p.MemoryLimitBytes, p.GOMAXPROCS, p.GCCyclesTotal} },
-			metricGOGC + ", " + metricMemoryLimit + ", " + metricGOMAXPROCS + ", " + metricGCCycles, cureGo},
-		{func(p Pod) []Value { return []Value{p.GCCPUSeconds} }, metricGCCPU + ", " + metricGCIdleCPU, cureRuntime},
-		{func(p Pod) []Value { return []Value{p.LiveHeapBytes, p.StackAndGlobalBytes} },
-			metricLiveHeap + ", " + metricScanStack + ", " + metricScanGlobals, cureRuntime},
-		{func(p Pod) []Value { return []Value{p.TotalMemoryBytes} }, metricMemoryTotal + ", " + metricMemoryReleased, cureRuntime},
+		{func(p Pod) Value { return p.CPUSeconds }, metricCPU, cureProcess},
+		{func(p Pod) Value { return p.ResidentBytes }, metricResident, cureProcess},
+		{func(p Pod) Value { return p.ProcessStartSeconds }, metricProcessStart, cureProcess},
+		{func(p Pod) Value { return p.GCCyclesTotal }, metricGCCycles, cureGo},
+		{func(p Pod) Value { return p.GOGCPercent }, metricGOGC, cureGo},
+		{func(p Pod) Value { return p.MemoryLimitBytes }, metricMemoryLimit, cureGo},
+		{func(p Pod) Value { return p.GOMAXPROCS }, metricGOMAXPROCS, cureGo},
+		{func(p Pod) Value { return p.GCCPUSeconds }, metricGCCPU + ", " + metricGCIdleCPU, cureRuntime},
+		{func(p Pod) Value { return p.LiveHeapBytes }, metricLiveHeap, cureRuntime},
+		{func(p Pod) Value { return p.StackAndGlobalBytes }, metricScanStack + ", " + metricScanGlobals, cureRuntime},
+		{func(p Pod) Value { return p.TotalMemoryBytes }, metricMemoryTotal + ", " + metricMemoryReleased, cureRuntime},
 	}
 }
 
@@ -81,7 +83,7 @@ func Missing(request Request, window Window, pods []string) []Gap {
 func missingFamilies(pods []Pod) []Gap {
 	cures := make(map[string][]string)
 	for _, family := range families() {
-		if lacks(pods, family.values) {
+		if lacks(pods, family.value) {
 			cures[family.cure] = append(cures[family.cure], family.names)
 		}
 	}
@@ -96,26 +98,22 @@ func missingFamilies(pods []Pod) []Gap {
 
 func missingRequests(latency Latency, pods []Pod) (Gap, bool) {
 	switch {
-	case lacks(pods, func(p Pod) []Value { return []Value{p.Requests, {State: p.LatencyState}} }):
+	case lacks(pods, func(p Pod) Value { return p.Requests }), lacks(pods, func(p Pod) Value { return Value{State: p.LatencyState} }):
 		return Gap{GapLatency, fmt.Sprintf("no pod exposes the classic histogram %[1]s (%[1]s_bucket and %[1]s_count): if the requests are counted "+
 			"under another name, set spec.metrics.latency; a service that has had no request yet may expose none either", latency.Histogram)}, true
-	case lacks(pods, func(p Pod) []Value { return []Value{p.FailedRequests} }):
+	case lacks(pods, func(p Pod) Value { return p.FailedRequests }):
 		return Gap{GapErrors, fmt.Sprintf("no series of %s_count has an HTTP status in the label %q: set spec.metrics.latency.codeLabel to the label "+
 			"that holds it", latency.Histogram, latency.CodeLabel)}, true
 	}
 	return Gap{}, false
 }
 
-// lacks says that one of the values is absent in every pod.
-func lacks(pods []Pod, values func(Pod) []Value) bool {
-	for i := range values(Pod{}) {
-		found := false
-		for _, pod := range pods {
-			found = found || values(pod)[i].State != Absent
-		}
-		if !found {
-			return true
+// lacks says that a value is absent in every pod.
+func lacks(pods []Pod, value func(Pod) Value) bool {
+	for _, pod := range pods {
+		if value(pod).State != Absent {
+			return false
 		}
 	}
-	return false
+	return true
 }

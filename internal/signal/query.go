@@ -110,15 +110,17 @@ func (s scope) sampleCount() string {
 // increase is by how much a counter grew in the window, or since the process started where that was later.
 //
 // PromQL's increase extrapolates from the first and last sample in the window to its edges; since all series of a scrape share their
-// timestamps, ratios between them stay true. But it takes the first sample of a series as its base, so a counter that first appears
-// within the window, such as that of the first 500, loses all that it counted until then. For such a series the last value itself
-// is the increase. That it is new, and not merely missing because the scrape at the window's start failed (Prometheus then ends every
-// series of the target), shows in the process' start time: it has a value at the window's start, or lies within the window.
+// timestamps, ratios between them stay true. But it takes the first sample of a series as its base, so it loses what a series counted
+// before it was first scraped: the first 500 of all, and everything of a series that returns after a restart with no lower a count than
+// before. So it is used only for a process that is older than the window, and in it for series that are too. Else the last value is the
+// increase: of every series of a younger process, and of a series that the process did not have at the window's start. That the series
+// was not there, rather than the scrape having failed (Prometheus then ends all series of a target), shows in that the process' start
+// time was. Where that metric is not exposed, plain increase is all there is.
 func (s scope) increase(metric string) string {
-	selector, start := s.selector(metric), s.selector(metricProcessStart)
-	appeared := fmt.Sprintf("(%[1]s unless %[1]s offset %[2]s) and on (%[3]s) (%[4]s offset %[2]s or %[4]s > time() - %[5]s)",
-		selector, s.window, labelPod, start, strconv.FormatFloat(s.length.Seconds(), 'f', -1, 64))
-	return fmt.Sprintf("((%s) or increase(%s[%s]))", appeared, selector, s.window)
+	series, start := s.selector(metric), s.selector(metricProcessStart)
+	young := fmt.Sprintf("on (%s) %s > time() - %s", labelPod, start, strconv.FormatFloat(s.length.Seconds(), 'f', -1, 64))
+	return fmt.Sprintf("((%[1]s and %[2]s) or ((%[1]s unless %[1]s offset %[3]s) and on (%[4]s) %[5]s offset %[3]s) "+
+		"or (increase(%[1]s[%[3]s]) unless %[2]s))", series, young, s.window, labelPod, start)
 }
 
 // sum adds the increases of a metric that has labels of its own. It keeps one of them, and the labels of the scraped endpoint: a pod that

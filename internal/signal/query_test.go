@@ -21,11 +21,12 @@ func exampleRequest() Request {
 // TestQueriesText shows what is sent, one query in full for each way in which they are made.
 func TestQueriesText(t *testing.T) {
 	const matchers = `namespace="shop",pod=~"checkout-7d9c-.+",container=~"|app"`
+	const start = `process_start_time_seconds{` + matchers + `}`
 	increase := func(metric string) string {
 		metric += "{" + matchers + "}"
-		return `(((` + metric + ` unless ` + metric + ` offset 1m30s) and on (pod) ` +
-			`(process_start_time_seconds{` + matchers + `} offset 1m30s or process_start_time_seconds{` + matchers + `} > time() - 90)) ` +
-			`or increase(` + metric + `[1m30s]))`
+		return `((` + metric + ` and on (pod) ` + start + ` > time() - 90)` +
+			` or ((` + metric + ` unless ` + metric + ` offset 1m30s) and on (pod) ` + start + ` offset 1m30s)` +
+			` or (increase(` + metric + `[1m30s]) unless on (pod) ` + start + ` > time() - 90))`
 	}
 	want := map[QueryName]string{
 		QueryGauges: `{__name__=~"process_resident_memory_bytes|process_start_time_seconds|go_gc_heap_live_bytes|go_gc_scan_stack_bytes|` +
