@@ -134,6 +134,10 @@ func dataCheck(in Input) v1alpha1.Check {
 			return check
 		}
 		age := max(0, in.Now.Sub(window.End))
+		if age > window.MaxSampleAge() {
+			check.Message = "Prometheus's latest answer is too old"
+			return check
+		}
 		if name, why := stalePod(window, age, slices.Concat(in.Canary, in.Control)); name != "" {
 			check.Message = fmt.Sprintf("pod %s: %s", name, why)
 			return check
