@@ -16,6 +16,7 @@ import (
 	"github.com/gopacer/gopacer/internal/signal/prometheus"
 	"github.com/gopacer/gopacer/internal/tuning"
 	"github.com/gopacer/gopacer/internal/verdict"
+	"github.com/gopacer/gopacer/internal/workload"
 )
 
 // maxIdleWindow bounds the window in which a target without a trial is measured.
@@ -42,11 +43,13 @@ func (r *Reconciler) idle(ctx context.Context, p *pass) error {
 }
 
 func (r *Reconciler) refused(_ context.Context, p *pass) (*summary, error) {
-	if p.refusal == nil {
-		return nil, nil
+	for _, refusal := range []*workload.Refusal{p.misconfigured, p.refusal} {
+		if refusal != nil {
+			refused := stalled(refusal.Reason, refusal.Message)
+			return &refused, nil
+		}
 	}
-	refused := stalled(p.refusal.Reason, p.refusal.Message)
-	return &refused, nil
+	return nil, nil
 }
 
 func (r *Reconciler) conflicted(ctx context.Context, p *pass) (*summary, error) {
@@ -201,7 +204,7 @@ func (r *Reconciler) fitForUse(p *pass, m *measurement) *summary {
 	}
 	cost, ok := tuning.MeasureCost(m.pods)
 	if !ok {
-		unmeasured := unwell(v1alpha1.ReasonSignalUnavailable, "no pod has GC CPU time, CPU time and resident memory at once")
+		unmeasured := stalled(v1alpha1.ReasonSignalUnavailable, "no pod has GC CPU time, CPU time and resident memory at once")
 		return &unmeasured
 	}
 	m.cost = cost
@@ -222,7 +225,7 @@ func (p *pass) baselineSLOs(m measurement) *summary {
 				"set its threshold to an edge, or give the histogram a bucket there", slo.Name))
 			return &coarse
 		case check.Outcome == v1alpha1.OutcomeInvalid && check.Reason == v1alpha1.ReasonNoData:
-			unmeasured := unwell(v1alpha1.ReasonSLOUnmeasured, fmt.Sprintf("objective %q can't be measured: %s", slo.Name, check.Message))
+			unmeasured := stalled(v1alpha1.ReasonSLOUnmeasured, fmt.Sprintf("objective %q can't be measured: %s", slo.Name, check.Message))
 			return &unmeasured
 		}
 	}

@@ -61,8 +61,8 @@ type pass struct {
 	policy *v1alpha1.RuntimeTuningPolicy
 	plan   plan
 	target workload.Target
-	// refusal is why the target can't be tuned; nil where it can.
-	refusal *workload.Refusal
+	// refusal is why the target can't be tuned, misconfigured why the policy can't work whatever its target; nil where they can.
+	refusal, misconfigured *workload.Refusal
 	// expected are the settings that the target's pods should have now.
 	expected     settings.Settings
 	recentLength time.Duration
@@ -111,7 +111,7 @@ func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPol
 	p := &pass{now: r.Clock.Now().Truncate(time.Second), policy: policy}
 	var err error
 	if p.plan, err = newPlan(&policy.Spec); err != nil {
-		p.refusal = &workload.Refusal{Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
+		p.misconfigured = &workload.Refusal{Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
 	}
 	p.wait = max(p.plan.Interval, time.Second)
 	// What is taken down rests on what is up now, not on a cache.
@@ -122,11 +122,12 @@ func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPol
 	if err := p.load(ctx, reader); err != nil {
 		return nil, err
 	}
-	if scrapeInterval, err := r.Observer.ScrapeInterval(policy.Spec.Metrics.Provider); err == nil {
-		p.recentLength = max(4*scrapeInterval, 2*p.plan.Interval)
-	} else if p.refusal == nil {
-		p.refusal = &workload.Refusal{Reason: v1alpha1.ReasonProviderNotFound, Message: err.Error()}
+	scrapeInterval, err := r.Observer.ScrapeInterval(policy.Spec.Metrics.Provider)
+	if err != nil && p.misconfigured == nil {
+		// A running trial goes on without data, and so reverts after noDataTimeout: the provider may come back before.
+		p.misconfigured = &workload.Refusal{Reason: v1alpha1.ReasonProviderNotFound, Message: err.Error()}
 	}
+	p.recentLength = max(4*scrapeInterval, 2*p.plan.Interval)
 	return p, nil
 }
 
@@ -136,9 +137,7 @@ func (p *pass) load(ctx context.Context, reader client.Reader) error {
 	var refusal *workload.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		if p.refusal == nil {
-			p.refusal = refusal
-		}
+		p.refusal = refusal
 	case err != nil:
 		return err
 	}

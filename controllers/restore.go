@@ -42,10 +42,17 @@ func (p *pass) admissionsLanded() bool {
 	return !promoted || p.now.Sub(p.policy.DeletionTimestamp.Time) >= rollout.AdmissionBound
 }
 
-// changedPods are pods of the current revision that run something else than the template declares. Pods of older revisions are the
-// rollout's to replace.
+// changedPods are pods that gopacer gave other settings than their template declares. For a pod of an older revision, whose template is
+// not read, the gift alone counts: its successor is born as that template declares.
 func (p *pass) changedPods() []rollout.Pod {
-	return p.podsUnlike(p.target.Footing.Declared)
+	var pods []rollout.Pod
+	for _, pod := range p.target.Pods {
+		asDeclared := pod.Revision == p.target.Revision && pod.Settings == p.target.Footing.Declared
+		if pod.Given && !pod.Terminating && !asDeclared {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
 }
 
 func (r *Reconciler) ruling(ctx context.Context, policy *v1alpha1.RuntimeTuningPolicy) (string, error) {

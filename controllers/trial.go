@@ -61,6 +61,8 @@ func (r *Reconciler) stopRequest(ctx context.Context, p *pass) (*rollout.Stop, e
 		return &rollout.Stop{Reason: v1alpha1.ReasonSuspended, Message: "spec.suspend is Revert"}, nil
 	case p.policy.Spec.Mode != v1alpha1.ModeAuto:
 		return &rollout.Stop{Reason: v1alpha1.ReasonModeChanged, Message: fmt.Sprintf("spec.mode is %s", p.policy.Spec.Mode)}, nil
+	case p.misconfigured != nil && p.misconfigured.Reason == v1alpha1.ReasonInvalidSpec:
+		return &rollout.Stop{Reason: v1alpha1.ReasonSuperseded, Message: p.misconfigured.Message}, nil
 	case p.refusal != nil:
 		return &rollout.Stop{Reason: v1alpha1.ReasonSuperseded, Message: p.refusal.Message}, nil
 	}
@@ -126,7 +128,11 @@ func (p *pass) trialSummary() summary {
 	trial := p.policy.Status.Trial
 	if trial == nil {
 		record := p.decision.Record
-		return underWay(v1alpha1.ReasonReverting, fmt.Sprintf("trial %d ended: %s (%s)", record.Number, record.Result, record.Reason))
+		reason := v1alpha1.ReasonReverting
+		if record.Result == v1alpha1.TrialPromoted {
+			reason = v1alpha1.ReasonPromoting
+		}
+		return underWay(reason, fmt.Sprintf("trial %d has ended: %s (%s)", record.Number, record.Result, record.Reason))
 	}
 	candidate := "an unreadable candidate"
 	if parsed, err := settings.FromAPI(trial.Candidate); err == nil {

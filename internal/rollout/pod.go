@@ -22,6 +22,8 @@ type Pod struct {
 	Settings settings.Settings
 	// Unreadable says why Settings could not be read from the pod; empty where they were. Settings mean nothing then.
 	Unreadable string
+	// Given says that gopacer wrote the settings when the pod was created.
+	Given bool
 	// Cohort is the pod's cohort label, for people; who is canary is in the slots.
 	Cohort string
 	verdict.Health

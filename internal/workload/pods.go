@@ -47,6 +47,7 @@ func podFacts(pod *corev1.Pod, revision types.UID, container string) rollout.Pod
 		Revision:    revision,
 		CreatedAt:   pod.CreationTimestamp.Time,
 		Terminating: pod.DeletionTimestamp != nil,
+		Given:       pod.Annotations[v1alpha1.AnnotationSettings] != "",
 		Cohort:      pod.Labels[v1alpha1.LabelCohort],
 		Health:      health(pod, container),
 	}
