@@ -31,9 +31,10 @@ const resultError = "error"
 
 // Handler answers for new pods. It never denies one: whatever goes wrong, the pod starts with what is proven, or as declared.
 type Handler struct {
-	policies   Policies
-	grants     *grants
-	admissions *prometheus.CounterVec
+	policies    Policies
+	grants      *grants
+	admissions  *prometheus.CounterVec
+	liveTimeout time.Duration
 }
 
 var _ admission.Handler = (*Handler)(nil)
@@ -50,7 +51,7 @@ func NewHandler(policies Policies, clock clock.PassiveClock, registerer promethe
 	for _, result := range []string{string(ResultDeclared), string(ResultBaseline), string(ResultCanary), resultError} {
 		admissions.WithLabelValues(result)
 	}
-	return &Handler{policies: policies, grants: newGrants(clock), admissions: admissions}, nil
+	return &Handler{policies: policies, grants: newGrants(clock), admissions: admissions, liveTimeout: liveTimeout}, nil
 }
 
 // Webhook is the handler as a webhook server takes it. A panic is left to net/http, which drops the connection: to the API server the call has
@@ -101,7 +102,7 @@ func (h *Handler) decide(ctx context.Context, request admission.Request, pod *co
 
 // decideLive grants a slot by what the API server says now: the cache may not have heard yet that the slots are closed.
 func (h *Handler) decideLive(ctx context.Context, pod *corev1.Pod, cached *v1alpha1.RuntimeTuningPolicy) (Decision, error) {
-	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
+	ctx, cancel := context.WithTimeout(ctx, h.liveTimeout)
 	defer cancel()
 	live, err := h.policies.Live(ctx, types.NamespacedName{Namespace: cached.Namespace, Name: cached.Name})
 	switch {
