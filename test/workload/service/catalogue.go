@@ -7,6 +7,7 @@ import (
 )
 
 const (
+	sellers          = 1000
 	offersPerProduct = 5
 
 	// productBytes is what one product with its offers and names takes in the heap, by size classes: the product, its
@@ -41,7 +42,7 @@ func newProduct(number uint64) *product {
 	fresh := &product{name: "product-" + strconv.FormatUint(1_000_000_000+number, 10), number: number}
 	for count := range uint64(offersPerProduct) {
 		fresh.offers = &offer{
-			seller: "seller-" + strconv.FormatUint(1000+(number+count)%1000, 10),
+			seller: "seller-" + strconv.FormatUint(1000+(number+count)%sellers, 10),
 			cents:  int64(100 + (number*31+count*17)%9900),
 			next:   fresh.offers,
 		}

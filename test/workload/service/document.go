@@ -16,24 +16,24 @@ type order struct {
 }
 
 type line struct {
-	Product string      `json:"product"`
-	Number  uint64      `json:"number"`
-	Offers  []offerView `json:"offers"`
+	Product string  `json:"product"`
+	Number  uint64  `json:"number"`
+	Offers  []price `json:"offers"`
 }
 
-type offerView struct {
+type price struct {
 	Seller string `json:"seller"`
 	Cents  int64  `json:"cents"`
 }
 
 // receipt is the answer: small, so that sending it costs little beside the work.
 type receipt struct {
-	Number uint64 `json:"number"`
-	Lines  int    `json:"lines"`
-	Cents  int64  `json:"cents"`
-	Saved  int64  `json:"saved"`
-	Unique int    `json:"unique"`
-	Fields int    `json:"fields"`
+	Number  uint64 `json:"number"`
+	Lines   int    `json:"lines"`
+	Fields  int    `json:"fields"`
+	Cents   int64  `json:"cents"`
+	Saved   int64  `json:"saved"`
+	Version uint64 `json:"version"` // of the market that the order was priced against
 }
 
 // serveDocument does one request's work: it writes a document from the catalogue, reads it back, as itself and as a
@@ -59,10 +59,10 @@ func serveDocument(stock *catalogue, lines int) (receipt, error) {
 	if err := json.Unmarshal(body, &tree); err != nil {
 		return receipt{}, fmt.Errorf("decode the order as a tree: %w", err)
 	}
-	sum := price(got, prices)
+	cents, saved := cheapest(got, prices)
 	return receipt{
 		Number: got.Number, Lines: len(got.Lines), Fields: countFields(tree),
-		Cents: sum.cents, Saved: sum.saved, Unique: sum.unique,
+		Cents: cents, Saved: saved, Version: prices.version,
 	}, nil
 }
 
@@ -71,34 +71,24 @@ func newOrder(stock *catalogue, request uint64, lines int) order {
 	stock.pick(request, lines, func(picked *product) {
 		next := line{Product: picked.name, Number: picked.number}
 		for offered := picked.offers; offered != nil; offered = offered.next {
-			next.Offers = append(next.Offers, offerView{Seller: offered.seller, Cents: offered.cents})
+			next.Offers = append(next.Offers, price{Seller: offered.seller, Cents: offered.cents})
 		}
 		made.Lines = append(made.Lines, next)
 	})
 	return made
 }
 
-// total is what an order costs.
-type total struct {
-	cents  int64 // every line's lowest price
-	saved  int64 // against its seller's mean price
-	unique int   // prices that nobody else in the market asks
-}
-
-func price(priced order, prices *market) total {
-	var sum total
+// cheapest adds up every line's lowest price, and what that saves against its seller's mean price.
+func cheapest(priced order, prices *market) (cents, saved int64) {
 	for _, line := range priced.Lines {
 		if len(line.Offers) == 0 {
 			continue
 		}
-		lowest := slices.MinFunc(line.Offers, func(a, b offerView) int { return cmp.Compare(a.Cents, b.Cents) })
-		sum.cents += lowest.Cents
-		sum.saved += prices.average(lowest.Seller) - lowest.Cents
-		if prices.prices[lowest.Cents] == 1 {
-			sum.unique++
-		}
+		lowest := slices.MinFunc(line.Offers, func(a, b price) int { return cmp.Compare(a.Cents, b.Cents) })
+		cents += lowest.Cents
+		saved += prices.average(lowest.Seller) - lowest.Cents
 	}
-	return sum
+	return cents, saved
 }
 
 // countFields counts the leaves of a decoded document.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"time"
 )
 
@@ -18,6 +19,7 @@ func leak(ctx context.Context, bytesPerSecond int) {
 	for {
 		select {
 		case <-ctx.Done():
+			runtime.KeepAlive(kept)
 			return
 		case now := <-ticker.C:
 			owed += now.Sub(last).Seconds() * float64(bytesPerSecond)

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// market sums up what every seller offers, and how many offers there are at every price. It is made by a walk over the
-// whole live heap, so it is dear to make, and cheap to look things up in.
+// market sums up what every seller offers. It is made by a walk over the whole live heap, so it is dear to make, and
+// cheap to look things up in.
 type market struct {
 	sellers map[string]*standing
-	prices  map[int64]int // offers by cents
+	version uint64 // changes with every name and price
 }
 
 type standing struct {
@@ -24,6 +24,11 @@ func (m *market) average(seller string) int64 {
 	}
 	return 0
 }
+
+const (
+	digestStart = 14695981039346656037
+	digestPrime = 1099511628211
+)
 
 // marketCache keeps the last market, for ever or until the next garbage collection.
 type marketCache struct {
@@ -57,9 +62,11 @@ func (c *marketCache) emptyAtCollections() {
 }
 
 func survey(stock *catalogue) *market {
-	made := &market{sellers: map[string]*standing{}, prices: map[int64]int{}}
+	made := &market{sellers: make(map[string]*standing, sellers), version: digestStart}
 	stock.each(func(listed *product) {
+		made.version = digest(made.version, listed.name)
 		for offered := listed.offers; offered != nil; offered = offered.next {
+			made.version = digest(made.version, offered.seller) ^ uint64(offered.cents)
 			found := made.sellers[offered.seller]
 			if found == nil {
 				found = new(standing)
@@ -67,8 +74,16 @@ func survey(stock *catalogue) *market {
 			}
 			found.offers++
 			found.cents += offered.cents
-			made.prices[offered.cents]++
 		}
 	})
 	return made
+}
+
+// digest goes on with an FNV-1a hash. That of the standard library wants bytes, and garbage for every name would bring
+// the next collection nearer.
+func digest(hash uint64, text string) uint64 {
+	for index := range len(text) {
+		hash = (hash ^ uint64(text[index])) * digestPrime
+	}
+	return hash
 }
