@@ -40,7 +40,7 @@ func (b Build) Run(ctx context.Context) error {
 	}
 	defer func() { _ = os.RemoveAll(workplace) }()
 	binary := filepath.Join(workplace, "program")
-	if err := b.compile(ctx, binary); err != nil {
+	if err := b.Compile(ctx, binary); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(b.Out), 0o755); err != nil {
@@ -60,7 +60,8 @@ func (b Build) Run(ctx context.Context) error {
 // program is the last element of the package's path.
 func (b Build) program() string { return path.Base(filepath.ToSlash(b.Package)) }
 
-func (b Build) compile(ctx context.Context, binary string) error {
+// Compile writes the static program alone, without an image around it.
+func (b Build) Compile(ctx context.Context, binary string) error {
 	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, b.Package)
 	command.Dir = b.Folder
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+b.Architecture)
