@@ -1,12 +1,9 @@
 package rollout
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
@@ -53,10 +50,19 @@ func (m *machine) members(pods []Pod) []verdict.Member {
 	members := make([]verdict.Member, 0, len(pods))
 	for _, pod := range pods {
 		member := verdict.Member{Name: pod.Name, Health: pod.Health}
-		member.WasReady = member.Ready || m.trial.VerifiedAt != nil
+		member.WasReady = member.Ready || m.wasReady(pod)
 		members = append(members, member)
 	}
 	return members
+}
+
+// wasReady says that a pod is known to have been ready: all canary and control pods were when the step was verified, and all pods of the
+// waves when those came to their end. A pod that started since, for an autoscaler or another's sake, is only starting.
+func (m *machine) wasReady(pod Pod) bool {
+	if m.trial.Stage != v1alpha1.StagePromoting {
+		return m.trial.VerifiedAt != nil
+	}
+	return m.slotOf(pod) != nil || m.trial.VerifiedAt != nil && pod.CreatedAt.Before(m.trial.VerifiedAt.Time)
 }
 
 // revertOnHarm asks the guardrails of the Kubernetes API, from the first canary pod on, warm-up or not.
@@ -71,117 +77,6 @@ func (m *machine) revertIfHarmed(tuned, compared []Pod) bool {
 	}
 	m.trial.Verdict = &health
 	return m.revert(health.Reason, health.Message)
-}
-
-// gatherPods replaces pods until every slot is taken and there are as many fresh control pods. It lets the look go on once all of
-// them are ready.
-func (m *machine) gatherPods() bool {
-	m.gatherControls()
-	missing := m.openCount() + m.Plan.ControlPods(int(m.trial.Step), m.Replicas) - len(m.trial.Controls)
-	if missing <= 0 && allReady(m.canaries()) && allReady(m.controls()) {
-		return false
-	}
-	switch {
-	case m.Hold:
-		return true
-	case m.trial.VerifiedAt != nil:
-		return false // a pod of a verified step that lost its readiness is the guardrails' and the verdict's business
-	case m.overdue():
-		return m.revert(v1alpha1.ReasonProgressDeadlineExceeded, fmt.Sprintf("after %s the pods of step %d are not ready", ProgressDeadline, m.trial.Step+1))
-	case m.openCount() > 0 && len(m.misses()) >= maxMisses:
-		return m.revert(v1alpha1.ReasonNotAdmitted, "new pods start without the candidate: the admission webhook is down, or its work is undone by another")
-	}
-	if !m.decision.Changed && !m.Unsettled {
-		m.decision.Replace = m.affordable(m.replaceable(missing - m.onTheirWay()))
-	}
-	return m.wait()
-}
-
-func (m *machine) overdue() bool {
-	return m.Now.Sub(m.trial.StepStartedAt.Time) >= ProgressDeadline
-}
-
-// gatherControls keeps the control pods that live and adds fresh ones: as old as the canary pods, since a process that has run for
-// days has other caches and another heap.
-func (m *machine) gatherControls() {
-	want := m.Plan.ControlPods(int(m.trial.Step), m.Replicas)
-	var kept []v1alpha1.CohortPod
-	for _, pod := range m.pick(m.isFreshBaseline) {
-		if (m.isControl(pod) || pod.Ready && m.openCount() == 0) && len(kept) < want {
-			kept = append(kept, v1alpha1.CohortPod{PodUID: pod.UID, PodName: pod.Name})
-		}
-	}
-	if !slices.Equal(kept, m.trial.Controls) {
-		if lost(m.trial.Controls, kept) && m.trial.VerifiedAt != nil {
-			m.restartStep()
-		}
-		m.trial.Controls = kept
-		m.changed()
-	}
-}
-
-func lost(before, after []v1alpha1.CohortPod) bool {
-	return slices.ContainsFunc(before, func(pod v1alpha1.CohortPod) bool { return !slices.Contains(after, pod) })
-}
-
-// isFreshBaseline says that a pod started within the trial, of its revision, without the candidate.
-func (m *machine) isFreshBaseline(pod Pod) bool {
-	return pod.Revision == m.trial.Revision && !pod.CreatedAt.Before(m.trial.StartedAt.Time) && m.slotOf(pod) == nil && pod.Settings != m.candidate
-}
-
-// misses are pods that started without the candidate while the step had an open slot.
-func (m *machine) misses() []Pod {
-	return m.pick(func(pod Pod) bool {
-		return m.isFreshBaseline(pod) && !m.isControl(pod) && !pod.CreatedAt.Before(m.trial.StepStartedAt.Time)
-	})
-}
-
-// onTheirWay counts pods that will fill a slot or become control without another eviction: not created yet, or not ready yet.
-func (m *machine) onTheirWay() int {
-	living := m.pick(func(Pod) bool { return true })
-	starting := m.pick(func(pod Pod) bool { return m.isFreshBaseline(pod) && !pod.Ready })
-	return max(0, m.Replicas-len(living)) + len(starting)
-}
-
-// replaceable are up to n pods to give up for a canary or control pod: the oldest first, which are least like those to come.
-func (m *machine) replaceable(n int) []Pod {
-	pods := m.pick(func(pod Pod) bool {
-		return pod.Revision == m.trial.Revision && m.slotOf(pod) == nil && !m.isControl(pod)
-	})
-	slices.SortFunc(pods, func(a, b Pod) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Name, b.Name))
-	})
-	return pods[:min(max(n, 0), len(pods))]
-}
-
-func (m *machine) affordable(wanted []Pod) []Pod {
-	return Affordable(m.Plan, m.Replicas, m.Pods, wanted)
-}
-
-// Affordable are the first of the wanted pods that may go down now: never more of the target's pods are down than maxUnavailable says,
-// whatever brought the others down. A pod that is down already costs nothing.
-func Affordable(plan Plan, replicas int, all, wanted []Pod) []Pod {
-	budget := plan.Unavailable(replicas) - replicas
-	for _, pod := range all {
-		if pod.Ready && !pod.Terminating {
-			budget++
-		}
-	}
-	budget = min(budget, plan.Unavailable(replicas))
-	var affordable []Pod
-	for _, pod := range wanted {
-		if !pod.Ready {
-			affordable = append(affordable, pod)
-		} else if budget > 0 {
-			affordable = append(affordable, pod)
-			budget--
-		}
-	}
-	return affordable
-}
-
-func allReady(pods []Pod) bool {
-	return !slices.ContainsFunc(pods, func(pod Pod) bool { return !pod.Ready })
 }
 
 // verify waits until the processes themselves show the candidate. The pod's environment is no proof: an app may override it in code.
@@ -223,7 +118,7 @@ func (m *machine) warmUp() bool {
 		return true
 	}
 	now := m.now()
-	m.trial.WarmAt, m.trial.LastDataAt = &now, &now
+	m.trial.WarmAt = &now
 	m.changed()
 	return true
 }
@@ -240,18 +135,35 @@ func (m *machine) haveCollected() bool {
 	return true
 }
 
+// waitForInterval ends a look that comes sooner after the last verdict than the policy asks for: pods that come and go, and every
+// write of the status, make for looks, and each would ask Prometheus again.
+func (m *machine) waitForInterval() bool {
+	if m.trial.WarmAt == nil || m.trial.Verdict == nil || m.trial.Verdict.At.Before(m.trial.WarmAt) {
+		return false
+	}
+	since := m.Now.Sub(m.trial.Verdict.At.Time)
+	if since < 0 || since >= m.Plan.Interval {
+		return false
+	}
+	m.decision.Wait = max(m.Plan.Interval-since, shortestWait)
+	if len(m.strays) > 0 {
+		return m.wait()
+	}
+	return true
+}
+
 // judge asks for the verdict once a whole window lies behind the warm-up, and acts on it.
 func (m *machine) judge() bool {
 	sinceWarm := m.Now.Sub(m.trial.WarmAt.Time)
-	if sinceWarm < m.RecentLength {
+	if sinceWarm < m.RecentLength || len(m.Plan.Steps) == 0 {
 		return true
 	}
-	step := m.Plan.Steps[min(int(m.trial.Step), len(m.Plan.Steps)-1)]
+	step := m.Plan.Steps[min(int(m.trial.Step), len(m.Plan.Steps)-1)] // the policy may have fewer steps than when the trial began
 	held := sinceWarm >= step.Hold
 	last := int(m.trial.Step) >= len(m.Plan.Steps)-1
 	judged := verdict.Judge(verdict.Input{
 		Now: m.Now, Canary: m.members(m.canaries()), Control: m.members(m.controls()), SLOs: m.Plan.SLOs, Gain: m.Plan.Gain,
-		Recent: m.Recent, Evidence: m.Evidence, JudgeGain: held && last,
+		Recent: m.Recent, Evidence: m.Evidence, JudgeGain: held && last && !m.Hold,
 	})
 	m.trial.Verdict = &judged
 	m.changed()
@@ -308,7 +220,7 @@ func (m *machine) pass(last bool) bool {
 
 // promote makes the candidate the baseline. The status says so before any other pod is touched.
 func (m *machine) promote() bool {
-	promoted := metav1.NewTime(m.Now)
+	promoted := m.now()
 	m.decision.Baseline = &v1alpha1.Baseline{
 		Source: v1alpha1.BaselinePromoted, Settings: m.trial.Candidate, Footing: m.trial.Footing, PromotedAt: &promoted,
 	}

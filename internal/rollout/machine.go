@@ -13,6 +13,9 @@ import (
 // quickLook is the wait while pods come and go; watches usually wake the loop before.
 const quickLook = 2 * time.Second
 
+// shortestWait keeps a look from following on itself at once, and from being the last: no wait means that nobody looks again.
+const shortestWait = time.Second
+
 // machine carries one look. Its steps are methods that say whether the look is over.
 type machine struct {
 	View
@@ -21,17 +24,21 @@ type machine struct {
 	decision  Decision
 	// over says that a step ended the look.
 	over bool
+	// strays are pods that run the candidate without a slot.
+	strays []Pod
+	// blind says that no pod of the waves has run for long enough to be judged.
+	blind bool
 }
 
 // Start opens a trial. Its first slots come with the next look.
 func Start(view View, number int64, candidate settings.Settings, reason string, previous v1alpha1.Baseline) Decision {
-	now := metav1.NewTime(view.Now)
+	now := stamp(view.Now)
 	trial := &v1alpha1.Trial{
-		Number: number, Candidate: candidate.API(), Reason: reason, Footing: view.Footing.API(), Previous: previous,
+		Number: number, Candidate: candidate.API(), Reason: truncate(reason), Footing: view.Footing.API(), Previous: previous,
 		Revision: view.Revision, Stage: v1alpha1.StageCanary, StartedAt: now, StepStartedAt: now,
 	}
 	return Decision{Trial: trial, Changed: true, Events: []Event{{Reason: v1alpha1.EventTrialStarted,
-		Message: fmt.Sprintf("trial %d tries %s: %s", number, candidate.Canonical(), reason)}}}
+		Message: fmt.Sprintf("trial %d tries %s: %s", number, candidate.Canonical(), trial.Reason)}}}
 }
 
 // Advance takes a trial one look further.
@@ -45,7 +52,9 @@ func Advance(trial v1alpha1.Trial, view View) (Decision, error) {
 	if !m.over {
 		m.run(measured)
 	}
-	if !m.decision.Changed {
+	if m.decision.Changed {
+		m.decision.Replace = nil // written first, acted on with the next look
+	} else {
 		m.relabel()
 	}
 	return m.decision, nil
@@ -69,7 +78,7 @@ func newMachine(trial v1alpha1.Trial, view View) (*machine, error) {
 		return nil, fmt.Errorf("read the candidate of trial %d from the policy's status: %w", trial.Number, err)
 	}
 	m := &machine{View: view, trial: trial.DeepCopy(), candidate: candidate}
-	m.decision.Wait = view.Plan.Interval
+	m.decision.Wait = max(view.Plan.Interval, shortestWait) // a spec that can't be read has no interval
 	m.decision.Trial = m.trial
 	return m, nil
 }
@@ -78,13 +87,16 @@ func newMachine(trial v1alpha1.Trial, view View) (*machine, error) {
 func (m *machine) steps() (measured, unmeasured []func() bool) {
 	switch m.trial.Stage {
 	case v1alpha1.StageCanary:
-		unmeasured = []func() bool{m.stopIfAsked, m.stopIfTargetMoved, m.bindSlots, m.revertOnHarm, m.evictStrays, m.openSlots, m.gatherPods}
+		unmeasured = []func() bool{
+			m.stopIfAsked, m.stopIfTargetMoved, m.bindSlots, m.revertIfUndone, m.revertOnHarm, m.stopClockOnHold, m.evictStrays, m.openSlots,
+			m.gatherControls, m.gatherPods, m.waitForInterval,
+		}
 		measured = []func() bool{m.verify, m.warmUp, m.judge}
 	case v1alpha1.StagePromoting:
-		unmeasured = []func() bool{m.stopIfAsked, m.finishIfTargetMoved, m.revertOnWaveHarm}
+		unmeasured = []func() bool{m.finishIfTargetMoved, m.stopIfAsked, m.revertOnWaveHarm, m.stopClockOnHold}
 		measured = []func() bool{m.revertOnWaveBreach, m.nextWave, m.finishWaves}
 	case v1alpha1.StageReverting:
-		unmeasured = []func() bool{m.takeBack, m.finishRevert}
+		unmeasured = []func() bool{m.giveReason, m.takeBack, m.finishRevert}
 	default:
 		unmeasured = []func() bool{m.revertUnknownStage}
 	}
@@ -107,7 +119,10 @@ func (m *machine) run(steps []func() bool) {
 }
 
 func (m *machine) changed()         { m.decision.Changed = true }
-func (m *machine) now() metav1.Time { return metav1.NewTime(m.Now) }
+func (m *machine) now() metav1.Time { return stamp(m.Now) }
+
+// stamp cuts a time to what survives in a status.
+func stamp(at time.Time) metav1.Time { return metav1.NewTime(at.Truncate(time.Second)) }
 
 func (m *machine) event(reason, format string, args ...any) {
 	m.decision.Events = append(m.decision.Events, Event{Reason: reason, Message: fmt.Sprintf(format, args...)})
@@ -115,7 +130,7 @@ func (m *machine) event(reason, format string, args ...any) {
 
 // wait ends the look; the next comes soon.
 func (m *machine) wait() bool {
-	m.decision.Wait = min(quickLook, m.Plan.Interval)
+	m.decision.Wait = min(quickLook, m.decision.Wait)
 	return true
 }
 
@@ -124,13 +139,16 @@ func (m *machine) stopIfAsked() bool {
 	if m.Stop == nil {
 		return false
 	}
+	if m.trial.Stage == v1alpha1.StagePromoting && m.Stop.Reason == v1alpha1.ReasonPolicyDeleted {
+		return m.endPromoted() // proven already: what its pods keep is for the deletion policy to say
+	}
 	return m.revert(m.Stop.Reason, m.Stop.Message)
 }
 
 // revert closes the slots. Pods are taken back from the next look on, when the status is written: until then a webhook may still
 // grant an open slot.
 func (m *machine) revert(reason, message string) bool {
-	if m.trial.Stage == v1alpha1.StagePromoting {
+	if m.trial.Stage != v1alpha1.StageCanary { // a stage that this version does not know may have promoted as well
 		m.decision.Baseline = m.trial.Previous.DeepCopy()
 	}
 	m.trial.Stage = v1alpha1.StageReverting

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// ProgressDeadline is how long a step may take, from its start, until all its pods are ready and verified.
+	// ProgressDeadline is how long a step may go without a new pod until all its pods are ready and verified. It counts from the step's
+	// start or its newest pod, since a step of many pods takes longer as a whole.
 	ProgressDeadline = 10 * time.Minute
 	// AdmissionBound is how long after the slots closed a pod that was admitted with the candidate may still appear: the API server
 	// gives a request up to 34 s, and a look at the end of that must be clean.
@@ -23,8 +24,6 @@ const (
 	WarmUpGCCycles = 10
 	// maxSlots that one trial ever holds; the CRD bounds the list.
 	maxSlots = 500
-	// maxMisses is how many pods may start without the candidate while a slot is open before the step stops: admission does not work.
-	maxMisses = 2
 )
 
 // Step is one stage of a trial.
@@ -53,13 +52,13 @@ func (p Plan) CanaryPods(step, replicas int) int {
 	for _, s := range p.Steps[:min(step+1, len(p.Steps))] { // the policy may have fewer steps than when the trial began
 		most = max(most, scaled(s.Canary, replicas, true))
 	}
-	return min(most, replicas-1, maxSlots)
+	return max(0, min(most, replicas-1, maxSlots))
 }
 
 // ControlPods is the number of pods that the canary pods of a step are compared with: as many, where the replicas allow it.
 func (p Plan) ControlPods(step, replicas int) int {
 	canary := p.CanaryPods(step, replicas)
-	return min(canary, replicas-canary)
+	return max(0, min(canary, replicas-canary))
 }
 
 // Unavailable is how many pods of the target may be down while one is replaced.

@@ -3,11 +3,13 @@ package rollout
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/settings"
 )
 
 // slotAlphabet is that of Kubernetes' own name suffixes: no vowels, so no words (apimachinery, util/rand).
@@ -49,41 +51,94 @@ func (m *machine) slotOf(pod Pod) *v1alpha1.Slot {
 	return nil
 }
 
-// runsCandidate says that a pod has the candidate's settings and not, by chance, those to go back to.
+// runs says that a pod was given the settings, as far as its environment tells.
+func runs(pod Pod, wanted settings.Settings) bool {
+	return pod.Unreadable == "" && pod.Settings == wanted
+}
+
+// baselineOf are the settings that a pod should run where the trial gives it none: the previous baseline, or, where that does not
+// stand on the pod's template, what the template declares.
+func (m *machine) baselineOf(pod Pod) settings.Settings {
+	footing := m.Footing
+	if started, err := settings.FootingFromAPI(m.trial.Footing); err == nil && pod.Revision == m.trial.Revision {
+		footing = started
+	}
+	if m.trial.Previous.Source != v1alpha1.BaselinePromoted {
+		return footing.Declared
+	}
+	previous, err := settings.FromAPI(m.trial.Previous.Settings)
+	if err != nil {
+		return footing.Declared
+	}
+	provenOn, err := settings.FootingFromAPI(m.trial.Previous.Footing)
+	if err != nil {
+		return footing.Declared
+	}
+	if onThis, ok := provenOn.On(footing, previous); ok {
+		return onThis
+	}
+	return footing.Declared
+}
+
+// runsCandidate says that a pod has the candidate from this trial. A pod has it by right where its template came to declare the same; and
+// from elsewhere where it was created long after the slots closed. To evict those would go on for ever: their successors have it too.
 func (m *machine) runsCandidate(pod Pod) bool {
-	return pod.Settings == m.candidate && (m.slotOf(pod) != nil || !pod.CreatedAt.Before(m.trial.StartedAt.Time))
+	if !runs(pod, m.candidate) || m.candidate == m.baselineOf(pod) {
+		return false
+	}
+	if m.trial.End != nil && pod.CreatedAt.After(m.trial.End.At.Add(2*AdmissionBound)) {
+		return false
+	}
+	return pod.Revision == m.trial.Revision || !pod.CreatedAt.Before(m.trial.StartedAt.Time)
 }
 
 // bindSlots records which pod took which slot, and gives up slots whose pod is gone: their id is spent. It never ends the look.
 func (m *machine) bindSlots() bool {
-	alive := map[types.UID]bool{}
-	for _, pod := range m.Pods {
-		alive[pod.UID] = !pod.Terminating
-	}
 	var kept []v1alpha1.Slot
 	for _, slot := range m.trial.Slots {
+		pod, found := m.podIn(slot)
 		switch {
-		case slot.PodUID == "":
-			kept = append(kept, m.bind(slot))
-		case alive[slot.PodUID]:
+		case !found && slot.PodUID == "":
 			kept = append(kept, slot)
-		default:
-			m.changed()
+		case !found || pod.Terminating:
 			m.restartStep()
+			m.changed()
+		case slot.PodUID == "":
+			kept = append(kept, v1alpha1.Slot{ID: slot.ID, PodUID: pod.UID, PodName: pod.Name})
+			m.changed()
+		default:
+			kept = append(kept, slot)
 		}
 	}
 	m.trial.Slots = kept
 	return false
 }
 
-func (m *machine) bind(slot v1alpha1.Slot) v1alpha1.Slot {
+// podIn is the pod that took a slot: known by its UID, or, before that is recorded, by its name, which only admission gives.
+func (m *machine) podIn(slot v1alpha1.Slot) (Pod, bool) {
 	for _, pod := range m.Pods {
-		if strings.HasSuffix(pod.Name, slot.ID) && pod.Revision == m.trial.Revision && !pod.Terminating && pod.Settings == m.candidate {
-			slot.PodUID, slot.PodName = pod.UID, pod.Name
-			m.changed()
+		named := strings.HasSuffix(pod.Name, slot.ID) && pod.Revision == m.trial.Revision
+		if pod.UID == slot.PodUID || slot.PodUID == "" && named {
+			return pod, true
 		}
 	}
-	return slot
+	return Pod{}, false
+}
+
+// revertIfUndone: a pod with a slot was given the candidate. Where it does not have it, another webhook has undone that, or the policy now
+// names another container.
+func (m *machine) revertIfUndone() bool {
+	for _, pod := range m.canaries() {
+		if runs(pod, m.candidate) {
+			continue
+		}
+		found := fmt.Sprintf("%q", pod.Settings.Canonical())
+		if pod.Unreadable != "" {
+			found = pod.Unreadable
+		}
+		return m.revert(v1alpha1.ReasonNotAdmitted, fmt.Sprintf("canary pod %s was given %s and has not got it: %s", pod.Name, m.candidate.Canonical(), found))
+	}
+	return false
 }
 
 // restartStep begins the step anew after it lost a pod: its successor must be verified and warmed up like the others.
@@ -92,42 +147,46 @@ func (m *machine) restartStep() {
 	m.trial.VerifiedAt, m.trial.WarmAt, m.trial.LastDataAt = nil, nil, nil
 }
 
-// openSlots opens as many slots as the step still allows. It ends the look where it opened one: a slot counts once it is written.
+func (m *machine) wantedCanaries() int { return m.Plan.CanaryPods(int(m.trial.Step), m.Replicas) }
+func (m *machine) wantedControls() int { return m.Plan.ControlPods(int(m.trial.Step), m.Replicas) }
+
+// openSlots opens as many slots as the step still allows. It ends the look where it opened one: a slot counts once it is written. A
+// step that is verified does not grow with the target, the next one does: with every pod that an autoscaler adds it would begin anew.
 func (m *machine) openSlots() bool {
-	want := m.Plan.CanaryPods(int(m.trial.Step), m.Replicas)
-	if len(m.trial.Slots) >= want || m.Hold || m.Unsettled {
+	want := m.wantedCanaries()
+	if len(m.trial.Slots) >= want || m.Hold || m.Unsettled || m.trial.VerifiedAt != nil || len(m.strays) > 0 {
 		return false
 	}
-	if m.trial.SlotsOpened >= int64(3*want+3) {
-		return m.revert(v1alpha1.ReasonCanariesLost, "canary pods keep disappearing: see who deletes or evicts them")
+	if m.tooManyLost() {
+		return m.revertLost()
 	}
 	for len(m.trial.Slots) < want {
 		m.trial.SlotsOpened++
 		m.trial.Slots = append(m.trial.Slots, v1alpha1.Slot{ID: slotID(m.PolicyUID, m.trial)})
 	}
+	m.restartStep() // pods that were born before could not take a slot, and are no sign that admission fails
 	m.changed()
 	m.event(v1alpha1.EventStepStarted, "trial %d, step %d of %d: %d canary pods", m.trial.Number, m.trial.Step+1, len(m.Plan.Steps), want)
 	return m.wait()
 }
 
+// tooManyLost bounds how often a trial begins a step anew. Every slot that was given up has spent an id, and so has every lost control pod.
+func (m *machine) tooManyLost() bool { return m.trial.SlotsOpened >= int64(3*m.wantedCanaries()+3) }
+
+func (m *machine) revertLost() bool {
+	return m.revert(v1alpha1.ReasonCanariesLost, "pods of the trial keep disappearing: see who deletes, evicts or scales them")
+}
+
 // evictStrays takes down pods that run the candidate without a slot: one that was admitted when its slot was given up, or one too
-// many after the target was scaled down.
+// many after the target was scaled down. It lets the look go on: a stray that can't be evicted must not keep the guards from acting.
 func (m *machine) evictStrays() bool {
-	want := m.Plan.CanaryPods(int(m.trial.Step), m.Replicas)
-	if surplus := len(m.trial.Slots) - want; surplus > 0 {
-		m.trial.Slots = m.trial.Slots[:want]
+	if want := m.wantedCanaries(); len(m.trial.Slots) > want {
+		open := slices.DeleteFunc(slices.Clone(m.trial.Slots), func(slot v1alpha1.Slot) bool { return slot.PodUID != "" })
+		m.trial.Slots = append(takenSlots(m.trial.Slots), open...)[:want]
 		m.changed()
 		return m.wait()
 	}
-	var strays []Pod
-	for _, pod := range m.Pods {
-		if m.runsCandidate(pod) && m.slotOf(pod) == nil && !pod.Terminating {
-			strays = append(strays, pod)
-		}
-	}
-	if len(strays) == 0 || m.decision.Changed {
-		return false
-	}
-	m.decision.Replace = m.affordable(strays)
-	return m.wait()
+	m.strays = m.pick(func(pod Pod) bool { return m.runsCandidate(pod) && m.slotOf(pod) == nil })
+	m.decision.Replace = Affordable(m.Plan, m.Replicas, m.Pods, m.strays)
+	return false
 }

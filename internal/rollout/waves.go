@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
@@ -9,22 +10,23 @@ import (
 )
 
 // finishIfTargetMoved ends the waves where the rest of the pods can't get the new baseline from gopacer's hand: a new revision takes
-// over, whose pods are born with it if they may have it, or what it was proven on has changed.
+// over, whose pods are born with it if they may have it, or what it was proven on has changed, or no pod is asked for.
 func (m *machine) finishIfTargetMoved() bool {
 	footing, err := settings.FootingFromAPI(m.trial.Footing)
-	if err == nil && footing == m.Footing && m.Revision == m.trial.Revision {
+	if err == nil && footing == m.Footing && m.Revision == m.trial.Revision && m.Replicas > 0 {
 		return false
 	}
 	return m.endPromoted()
 }
 
-// tuned are the pods with the new baseline, untuned those that still have the old one.
+// tuned are the pods with the new baseline, untuned those that still have the old one. A pod that can't be read is neither, and stays:
+// its successor could not be read either.
 func (m *machine) tuned() []Pod {
-	return m.pick(func(pod Pod) bool { return pod.Settings == m.candidate })
+	return m.pick(func(pod Pod) bool { return runs(pod, m.candidate) })
 }
 
 func (m *machine) untuned() []Pod {
-	return m.pick(func(pod Pod) bool { return pod.Settings != m.candidate })
+	return m.pick(func(pod Pod) bool { return pod.Unreadable == "" && pod.Settings != m.candidate })
 }
 
 // inTheirStride leaves out pods whose start still lies in the window.
@@ -38,14 +40,40 @@ func (m *machine) inTheirStride(pods []Pod) []Pod {
 	return grown
 }
 
-// revertOnWaveHarm keeps the guardrails of the Kubernetes API on while the rest of the pods follow.
+// revertOnWaveHarm keeps the guardrails of the Kubernetes API on while the rest of the pods follow. They are compared with pods of the
+// trial's time: a restart of months ago excuses nothing.
 func (m *machine) revertOnWaveHarm() bool {
-	return m.revertIfHarmed(m.tuned(), m.untuned())
+	return m.revertIfHarmed(m.tuned(), m.pick(m.isFreshBaseline))
 }
 
 // revertOnWaveBreach keeps the objectives on, for all pods with the new baseline, against those that still have the old one.
 func (m *machine) revertOnWaveBreach() bool {
-	tuned, untuned := m.members(m.inTheirStride(m.tuned())), m.members(m.inTheirStride(m.untuned()))
+	tuned := m.inTheirStride(m.tuned())
+	m.blind = len(tuned) == 0
+	if m.blind {
+		return false // no pod to judge is not the same as no data of it: the waves wait
+	}
+	judged := m.judgeWaves(m.members(tuned), m.members(m.inTheirStride(m.untuned())))
+	switch judged.Outcome {
+	case v1alpha1.OutcomeFail:
+		m.trial.Verdict = &judged
+		return m.revert(judged.Reason, judged.Message)
+	case v1alpha1.OutcomeInvalid:
+		return m.revertWithoutData(judged)
+	}
+	if last := m.trial.LastDataAt; last == nil || m.Now.Sub(last.Time) >= m.Plan.Interval { // not at every look: each would be a write
+		m.sawData()
+		m.changed()
+	}
+	return false
+}
+
+func (m *machine) judgeWaves(tuned, untuned []verdict.Member) v1alpha1.Verdict {
+	if m.Recent == nil {
+		return verdict.Combine(m.Now, []v1alpha1.Check{{
+			Name: "data", Outcome: v1alpha1.OutcomeInvalid, Reason: v1alpha1.ReasonNoData, Message: "Prometheus gave no answer",
+		}})
+	}
 	var checks []v1alpha1.Check
 	for _, slo := range m.Plan.SLOs {
 		check := verdict.OnPods(slo, m.Recent, tuned)
@@ -57,38 +85,46 @@ func (m *machine) revertOnWaveBreach() bool {
 		}
 		checks = append(checks, check)
 	}
-	judged := verdict.Combine(m.Now, checks)
-	switch judged.Outcome {
-	case v1alpha1.OutcomeFail:
-		m.trial.Verdict = &judged
-		return m.revert(judged.Reason, judged.Message)
-	case v1alpha1.OutcomeInvalid:
-		return m.revertWithoutData(judged)
-	}
-	m.sawData()
-	return false
+	return verdict.Combine(m.Now, checks)
 }
 
-// nextWave replaces pods that do not have the new baseline yet, as many at a time as maxUnavailable allows.
+// nextWave replaces pods that do not have the new baseline yet, as many at a time as maxUnavailable allows. Pods that were born in the waves
+// without it are left to the drift sweep, which knows to wait until admission works.
 func (m *machine) nextWave() bool {
-	rest := m.untuned()
-	living := m.pick(func(Pod) bool { return true })
+	born := m.bornUntuned()
+	rest := slices.DeleteFunc(m.untuned(), func(pod Pod) bool {
+		return pod.Revision != m.trial.Revision || slices.ContainsFunc(born, func(other Pod) bool { return other.UID == pod.UID })
+	})
+	living := m.living()
 	if len(rest) == 0 && len(living) >= m.Replicas && allReady(living) {
 		return false
 	}
-	if len(m.bornUntuned()) >= maxMisses {
-		return m.endPromoted() // admission does not work: the sweep goes on, with its backoff, when it does
-	}
-	if !m.Hold && !m.Unsettled {
+	switch {
+	case len(born) >= m.mostMisses():
+		return m.endPromoted()
+	case m.Now.Sub(m.latest(m.tuned())) >= ProgressDeadline+m.Plan.WarmUp+m.RecentLength:
+		return m.endStuck()
+	case !m.Hold && !m.Unsettled && !m.blind:
 		m.decision.Replace = m.affordable(rest)
 	}
 	return m.wait()
 }
 
+// endStuck ends waves that do not get on. A pod with the new baseline that does not start is held against it. Else what is proven stays
+// proven: an eviction is blocked, or the target does not come to rest, and the drift sweep goes on.
+func (m *machine) endStuck() bool {
+	for _, pod := range m.tuned() {
+		if !pod.Ready {
+			return m.revert(v1alpha1.ReasonProgressDeadlineExceeded, fmt.Sprintf("pod %s does not get ready with the new baseline", pod.Name))
+		}
+	}
+	return m.endPromoted()
+}
+
 // bornUntuned are pods that started in the waves without the new baseline.
 func (m *machine) bornUntuned() []Pod {
 	return m.pick(func(pod Pod) bool {
-		return pod.Settings != m.candidate && pod.CreatedAt.After(m.trial.StepStartedAt.Time)
+		return !runs(pod, m.candidate) && pod.CreatedAt.After(m.trial.StepStartedAt.Time)
 	})
 }
 
@@ -114,34 +150,40 @@ func (m *machine) endPromoted() bool {
 	return m.end(v1alpha1.TrialPromoted, v1alpha1.ReasonPromoted, message)
 }
 
-// takeBack replaces the pods that run the candidate. Those that are down anyway go at once; the others as maxUnavailable allows.
+// giveReason fills in why the trial goes back, if the status does not say.
+func (m *machine) giveReason() bool {
+	if m.trial.End != nil {
+		return false
+	}
+	return m.revert(v1alpha1.ReasonSuperseded, "the status says Reverting but not why")
+}
+
+// takeBack replaces the pods that run the candidate. Those that are down anyway go at once; the others as maxUnavailable allows. It waits
+// for those that are going, but not for ever: a pod on a lost node may never be gone, and gets no request.
 func (m *machine) takeBack() bool {
 	var left []Pod
-	gone := true
+	going := false
 	for _, pod := range m.Pods {
-		if !m.runsCandidate(pod) && m.slotOf(pod) == nil {
-			continue
-		}
-		gone = false
-		if !pod.Terminating {
+		switch {
+		case !m.runsCandidate(pod) && m.slotOf(pod) == nil:
+		case pod.Terminating:
+			going = true
+		default:
 			left = append(left, pod)
 		}
 	}
-	m.decision.Replace = m.affordable(left)
-	if gone {
-		return false
+	m.decision.Replace = Affordable(m.Plan, m.Replicas, m.Pods, left)
+	if len(left) > 0 || going && m.Now.Sub(m.trial.End.At.Time) < ProgressDeadline {
+		return m.wait()
 	}
-	return m.wait()
+	return false
 }
 
 // finishRevert ends the trial once a look at the API server itself, late enough that no admitted pod is still on its way, found no
 // pod with the candidate.
 func (m *machine) finishRevert() bool {
-	if m.trial.End == nil {
-		return m.revert(v1alpha1.ReasonSuperseded, "the status says Reverting but not why")
-	}
 	if left := AdmissionBound - m.Now.Sub(m.trial.End.At.Time); left > 0 {
-		m.decision.Wait = min(left, m.Plan.Interval)
+		m.decision.Wait = max(min(left, m.decision.Wait), shortestWait)
 		return true
 	}
 	m.decision.Events = append(m.decision.Events, Event{Reason: v1alpha1.EventTrialReverted, Warning: true,
