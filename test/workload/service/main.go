@@ -3,9 +3,8 @@
 //
 //	LISTEN                  address to serve on (":8080")
 //	LIVE_HEAP_MB            MiB of live heap (40)
-//	DOCUMENT_LINES          lines of a request's document; a line allocates about 3 KB (40)
-//	CACHE_UNTIL_COLLECTION=1  keep a cache that every garbage collection empties, and that takes a walk over the live heap
-//	                        to fill
+//	DOCUMENT_LINES          lines of a request's document; a line allocates about 5 KB (40)
+//	CACHE_UNTIL_COLLECTION  1: keep a cache that every garbage collection empties; filling it takes a walk over the heap
 //	DRAIN                   how long to go on serving after readiness failed (2s)
 //	LEAK_BYTES_PER_SECOND   keep so many more bytes every second
 //	OVERRIDE_GOGC           call debug.SetGCPercent at start: a number, or off
@@ -14,8 +13,8 @@
 //	SLOW_WHEN               only if the condition holds
 //	ERROR_SHARE             answer a share of the requests with 500
 //	ERROR_WHEN              only if the condition holds
-//	NO_RUNTIME_METRICS=1    expose the Go collector's default metrics only
-//	NO_GO_METRICS=1         expose no Go metrics at all
+//	NO_RUNTIME_METRICS      1: expose the Go collector's default metrics only
+//	NO_GO_METRICS           1: expose no Go metrics at all
 //
 // A condition compares GOGC, GOMEMLIMIT or GOMAXPROCS, as the process got them, with a constant: GOGC>100,
 // GOMEMLIMIT<64MiB; see package condition.
