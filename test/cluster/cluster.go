@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -93,6 +94,15 @@ func (l layout) client() (kubernetes.Interface, error) {
 // PrometheusURL returns the address of Prometheus as it is reached from this machine and from pods.
 func (c *Cluster) PrometheusURL() string {
 	return fmt.Sprintf("http://%s:%d", hostAddress, prometheusPort)
+}
+
+// ScrapeInterval is how often Prometheus scrapes.
+func (c *Cluster) ScrapeInterval() time.Duration {
+	interval, err := time.ParseDuration(c.record.ScrapeInterval)
+	if err != nil {
+		return time.Second // what Up takes where nothing else is asked for
+	}
+	return interval
 }
 
 // Kubectl returns the path of a kubectl: the one in PATH, or else the cluster's own.

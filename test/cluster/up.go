@@ -38,6 +38,23 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// Prepare checks what the machine must have, and builds the programs of a cluster, so that Up has
+// only to start them.
+func Prepare(ctx context.Context, output io.Writer) error {
+	directory, err := Directory()
+	if err != nil {
+		return err
+	}
+	if err := asError(machine.LackOfRoot()); err != nil {
+		return err
+	}
+	if err := (layout{root: directory}).preflight(ctx, output); err != nil {
+		return err
+	}
+	_, err = programs.Ensure(ctx, output, programs.All()...)
+	return err
+}
+
 // Up starts the machine's cluster and returns when pods can be created on it. A cluster that
 // runs is left as it is; of one that has lost components, these are started again.
 func Up(ctx context.Context, options Options) (*Cluster, error) {
