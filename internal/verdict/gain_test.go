@@ -3,6 +3,7 @@ package verdict
 import (
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -103,9 +104,18 @@ func TestGainIsPerRequest(t *testing.T) {
 func FuzzJudge(f *testing.F) {
 	f.Add([]byte{}, int64(0))
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08"), int64(60))
-	f.Fuzz(func(t *testing.T, data []byte, ageSeconds int64) {
+	random := rand.New(rand.NewPCG(9, 9))
+	for range 1000 {
+		var data []byte
+		for range 1 + random.IntN(4) {
+			number := []float64{random.Float64(), 2000 * random.Float64(), 1e11 * random.Float64(), 1e308, math.NaN(), -1, 0}[random.IntN(7)]
+			data = binary.LittleEndian.AppendUint64(append(data, byte(random.IntN(256)), byte(random.IntN(256))), math.Float64bits(number))
+		}
+		f.Add(data, random.Int64N(int64(time.Minute)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, age int64) {
 		in := passing()
-		in.Now = now.Add(time.Duration(ageSeconds))
+		in.Now = now.Add(time.Duration(age))
 		for i := 0; i+10 <= len(data); i += 10 {
 			number := math.Float64frombits(binary.LittleEndian.Uint64(data[i+2:]))
 			edit(&in, data[i], data[i+1], number)
