@@ -232,3 +232,36 @@ func TestNewHandlerRefusesSecondRegistration(t *testing.T) {
 		t.Errorf("error %v, want one of the registration", err)
 	}
 }
+
+// FuzzHandle: whatever a pod looks like, it is allowed, and the answer can be applied.
+func FuzzHandle(f *testing.F) {
+	for _, change := range []func(*corev1.Pod){
+		func(*corev1.Pod) {},
+		func(pod *corev1.Pod) { pod.Labels, pod.OwnerReferences = nil, nil },
+		func(pod *corev1.Pod) { pod.Spec.Containers = nil },
+		func(pod *corev1.Pod) { pod.Annotations = map[string]string{v1alpha1.AnnotationSettings: "GOGC=1"} },
+	} {
+		pod := newPod()
+		change(pod)
+		raw, err := json.Marshal(pod)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !json.Valid(raw) || !strings.HasPrefix(string(raw), "{") {
+			t.Skip("no API server sends this")
+		}
+		handler, _ := newHandler(t, cached(newPolicy()), fixedClock())
+		request := review(t, newPod())
+		request.Object.Raw = raw
+		if err := json.Unmarshal(raw, &corev1.Pod{}); err != nil {
+			if response := handler.Handle(t.Context(), request); !response.Allowed || len(response.Patches) > 0 {
+				t.Errorf("response %+v, want it allowed as it is", response)
+			}
+			return
+		}
+		admitted(t, handler, request)
+	})
+}
