@@ -114,7 +114,7 @@ func parseTables(saved, bridge string) []table {
 				current.chains = append(current.chains, name)
 			}
 		case strings.HasPrefix(line, "-A "):
-			if fields := strings.Fields(line); !isNodeChain(fields[1]) && isNodeRule(fields, bridge) {
+			if fields := words(line); !isNodeChain(fields[1]) && isNodeRule(fields, bridge) {
 				current.rules = append(current.rules, line)
 			}
 		case line == "COMMIT":
@@ -128,6 +128,22 @@ func parseTables(saved, bridge string) []table {
 
 func isNodeChain(name string) bool {
 	return slices.ContainsFunc(chainPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// words splits a rule. A quoted comment is one word, whatever it says.
+func words(rule string) []string {
+	quoted, escaped := false, false
+	return strings.FieldsFunc(rule, func(character rune) bool {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && character == '\\':
+			escaped = true
+		case character == '"':
+			quoted = !quoted
+		}
+		return character == ' ' && !quoted
+	})
 }
 
 // isNodeRule says whether a rule jumps to a node's chain or names the bridge.

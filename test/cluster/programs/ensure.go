@@ -119,6 +119,7 @@ func planModule(ctx context.Context, m module, source, folder string) (job, erro
 func buildAll(ctx context.Context, jobs []job, folder string, output io.Writer) error {
 	report := newProgress(output, time.Now)
 	for _, j := range jobs {
+		report.note("looking what there is to compile for " + j.module.name + "; the first time, its modules are fetched")
 		total, stale, err := countPackages(ctx, j)
 		if err != nil {
 			return err

@@ -59,6 +59,9 @@ func (p *progress) expect(name string, packages int, seconds float64) {
 	p.rows = append(p.rows, expectation{name: name, packages: packages, seconds: seconds})
 }
 
+// note tells something outside a build.
+func (p *progress) note(text string) { p.print(text, false) }
+
 func (p *progress) begin(name string) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
