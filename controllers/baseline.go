@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -8,30 +9,55 @@ import (
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/rollout"
 	"github.com/gopacer/gopacer/internal/settings"
-	"github.com/gopacer/gopacer/internal/workload"
 )
 
 // settleBaseline brings the baseline in line with the target: the declared settings where nothing was promoted, and again where the
 // template declares something else than what the promotion rested on. What Git says wins.
-func (p *pass) settleBaseline() {
-	footing := p.target.Footing
-	declared := v1alpha1.Baseline{Source: v1alpha1.BaselineDeclared, Settings: footing.Declared.API(), Footing: footing.API()}
-	baseline := p.policy.Status.Baseline
-	status := v1alpha1.TargetStatus{Container: p.target.Container, Footing: footing.API()}
-	if old := p.policy.Status.Target; old == nil || !equality.Semantic.DeepEqual(*old, status) {
-		p.policy.Status.Target = &status
+func (r *Reconciler) settleBaseline(ctx context.Context, p *pass) (*summary, error) {
+	if p.expectPromoted() {
+		return nil, nil
 	}
-	p.expected = footing.Declared
+	baseline := p.policy.Status.Baseline
 	if baseline != nil && baseline.Source == v1alpha1.BaselinePromoted {
-		if onThis, ok := promotedOn(*baseline, footing); ok {
-			p.expected = onThis
-			return
+		// A cache that lags behind must not cost what is proven.
+		if err := p.load(ctx, r.Server); err != nil {
+			return nil, err
+		}
+		if p.refusal != nil || p.expectPromoted() {
+			return r.refused(ctx, p)
 		}
 		p.decision.Events = append(p.decision.Events, rollout.Event{Reason: v1alpha1.EventBaselineVoid, Warning: true,
-			Message: fmt.Sprintf("the template declares other settings than those that the promotion rested on: what it declares holds (%s)", footing.Declared.Canonical())})
+			Message: fmt.Sprintf("the template declares other settings than those that the promotion rested on: what it declares holds (%s)", p.target.Footing.Declared.Canonical())})
 	}
+	footing := p.target.Footing
+	p.expected = footing.Declared
+	declared := v1alpha1.Baseline{Source: v1alpha1.BaselineDeclared, Settings: footing.Declared.API(), Footing: footing.API()}
 	if baseline == nil || !equality.Semantic.DeepEqual(*baseline, declared) {
 		p.policy.Status.Baseline = &declared
+	}
+	p.showTarget()
+	return nil, nil
+}
+
+// expectPromoted takes what was promoted for what the pods should run, where it stands on the target as it is. It says false where it
+// does not, or nothing was promoted.
+func (p *pass) expectPromoted() bool {
+	baseline := p.policy.Status.Baseline
+	if baseline == nil || baseline.Source != v1alpha1.BaselinePromoted {
+		return false
+	}
+	onThis, ok := promotedOn(*baseline, p.target.Footing)
+	if ok {
+		p.expected = onThis
+		p.showTarget()
+	}
+	return ok
+}
+
+func (p *pass) showTarget() {
+	found := v1alpha1.TargetStatus{Container: p.target.Container, Footing: p.target.Footing.API()}
+	if old := p.policy.Status.Target; old == nil || !equality.Semantic.DeepEqual(*old, found) {
+		p.policy.Status.Target = &found
 	}
 }
 
@@ -56,13 +82,4 @@ func (p *pass) podsUnlike(want settings.Settings) []rollout.Pod {
 		}
 	}
 	return pods
-}
-
-// rulingOther is the name of the policy that rules the target in this one's place; empty where this one rules.
-func rulingOther(policies []v1alpha1.RuntimeTuningPolicy, policy *v1alpha1.RuntimeTuningPolicy) string {
-	ruling := workload.Ruling(policies)
-	if ruling == nil || ruling.UID == policy.UID {
-		return ""
-	}
-	return ruling.Name
 }

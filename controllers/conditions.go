@@ -53,3 +53,11 @@ func summarize(policy *v1alpha1.RuntimeTuningPolicy, s summary, now metav1.Time)
 	setOrRemove(v1alpha1.ConditionReconciling, s.status == metav1.ConditionUnknown)
 	setOrRemove(v1alpha1.ConditionStalled, s.stalled)
 }
+
+// reasonOf is what Ready said.
+func reasonOf(policy *v1alpha1.RuntimeTuningPolicy) string {
+	if ready := meta.FindStatusCondition(policy.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		return ready.Reason
+	}
+	return ""
+}

@@ -22,7 +22,7 @@ func (r *Reconciler) writeFinalizer(ctx context.Context, p *pass, before *v1alph
 		controllerutil.RemoveFinalizer(changed, v1alpha1.Finalizer)
 	}
 	patch := client.MergeFromWithOptions(before.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, changed, patch); client.IgnoreNotFound(err) != nil {
+	if err := r.Client.Patch(ctx, changed, patch); err != nil {
 		return fmt.Errorf("write the finalizer of policy %s: %w", p.name(), err)
 	}
 	p.policy.ResourceVersion = changed.ResourceVersion

@@ -23,6 +23,13 @@ type Metrics struct {
 	gcShare     *prometheus.GaugeVec
 }
 
+// Results of an eviction.
+const (
+	evicted = "evicted"
+	blocked = "blocked"
+	failed  = "error"
+)
+
 // NewMetrics registers the metrics.
 func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -46,6 +53,12 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 			return nil, fmt.Errorf("register a metric of the reconciler: %w", err)
 		}
 	}
+	for _, result := range []string{evicted, blocked, failed} {
+		m.evictions.WithLabelValues(result)
+	}
+	for _, outcome := range []v1alpha1.Outcome{v1alpha1.OutcomePass, v1alpha1.OutcomeFail, v1alpha1.OutcomeInconclusive, v1alpha1.OutcomeInvalid} {
+		m.verdicts.WithLabelValues(string(outcome))
+	}
 	return m, nil
 }
 
@@ -57,6 +70,7 @@ func (m *Metrics) show(policy *v1alpha1.RuntimeTuningPolicy) {
 		running = 1
 	}
 	m.running.With(labels).Set(running)
+	m.gogc.Delete(labels)
 	m.memoryLimit.Delete(labels)
 	if policy.Status.Baseline == nil {
 		return

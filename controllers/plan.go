@@ -1,12 +1,14 @@
 package controllers
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/rollout"
@@ -36,14 +38,20 @@ func newPlan(spec *v1alpha1.RuntimeTuningPolicySpec) (plan, error) {
 		},
 		cooldown: duration(spec.Schedule.Cooldown),
 	}
-	if p.Interval <= 0 || len(spec.Rollout.Steps) == 0 || spec.Rollout.MaxUnavailable == nil {
-		return plan{}, fmt.Errorf("spec lacks analysis.interval, rollout.steps or rollout.maxUnavailable: install the CRD of this version, which fills in defaults")
-	}
-	p.MaxUnavailable = *spec.Rollout.MaxUnavailable
-	for _, step := range spec.Rollout.Steps {
-		p.Steps = append(p.Steps, rollout.Step{Canary: step.Canary, Hold: duration(step.Hold)})
+	if missing := missingDefault(spec); missing != "" {
+		return plan{}, fmt.Errorf("spec lacks %s: install the CRD of this version, which fills in defaults", missing)
 	}
 	var err error
+	if p.MaxUnavailable, err = countOrPercent(*spec.Rollout.MaxUnavailable); err != nil {
+		return plan{}, fmt.Errorf("spec.rollout.maxUnavailable: %w", err)
+	}
+	for i, step := range spec.Rollout.Steps {
+		canary, err := countOrPercent(step.Canary)
+		if err != nil {
+			return plan{}, fmt.Errorf("spec.rollout.steps[%d].canary: %w", i, err)
+		}
+		p.Steps = append(p.Steps, rollout.Step{Canary: canary, Hold: duration(step.Hold)})
+	}
 	if p.SLOs, err = objectives(spec.SLOs); err != nil {
 		return plan{}, err
 	}
@@ -58,18 +66,51 @@ func newPlan(spec *v1alpha1.RuntimeTuningPolicySpec) (plan, error) {
 	return p, err
 }
 
+// missingDefault names what the CRD fills in and a trial can't do without. A duration of nothing is not the same as none.
+func missingDefault(spec *v1alpha1.RuntimeTuningPolicySpec) string {
+	switch {
+	case duration(spec.Analysis.Interval) <= 0:
+		return "analysis.interval"
+	case spec.Analysis.WarmUp == nil:
+		return "analysis.warmUp"
+	case spec.Analysis.NoDataTimeout == nil:
+		return "analysis.noDataTimeout"
+	case spec.Schedule.Cooldown == nil:
+		return "schedule.cooldown"
+	case spec.Rollout.MaxUnavailable == nil:
+		return "rollout.maxUnavailable"
+	case len(spec.Rollout.Steps) == 0:
+		return "rollout.steps"
+	}
+	for i, step := range spec.Rollout.Steps {
+		if step.Hold == nil {
+			return fmt.Sprintf("rollout.steps[%d].hold", i)
+		}
+	}
+	return ""
+}
+
+func countOrPercent(value intstr.IntOrString) (intstr.IntOrString, error) {
+	if scaled, err := intstr.GetScaledValueFromIntOrPercent(&value, 100, true); err != nil || scaled < 1 {
+		return value, fmt.Errorf("%q is neither a count from 1 on nor a percentage from 1%% on", value.String())
+	}
+	return value, nil
+}
+
 func objectives(slos []v1alpha1.SLO) ([]verdict.SLO, error) {
 	var resolved []verdict.SLO
 	for _, slo := range slos {
 		one := verdict.SLO{Name: slo.Name}
 		var err error
 		switch {
-		case slo.Latency != nil:
+		case slo.Latency != nil && slo.Errors == nil && slo.Latency.Threshold.Duration > 0:
 			var target float64
 			target, err = share(slo.Latency.Target)
 			one.ThresholdSeconds, one.AllowedShare = slo.Latency.Threshold.Seconds(), 1-target
-		case slo.Errors != nil:
+		case slo.Errors != nil && slo.Latency == nil:
 			one.AllowedShare, err = share(slo.Errors.Max)
+		default:
+			err = errors.New("set exactly one of latency, with a threshold above 0s, and errors")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("spec.slos[%s]: %w", slo.Name, err)
@@ -93,6 +134,9 @@ func knobs(spec v1alpha1.Knobs) (tuning.Knobs, error) {
 
 // candidates are nil but for the Manual strategy.
 func candidates(strategy v1alpha1.Strategy) ([]settings.Settings, error) {
+	if (strategy.Type == v1alpha1.StrategyManual) != (strategy.Manual != nil) {
+		return nil, errors.New("spec.strategy: set manual if, and only if, type is Manual")
+	}
 	if strategy.Manual == nil {
 		return nil, nil
 	}
@@ -117,7 +161,7 @@ func duration(d *metav1.Duration) time.Duration {
 // share reads 5% as 0.05.
 func share(percent v1alpha1.Percent) (float64, error) {
 	number, err := strconv.ParseFloat(strings.TrimSuffix(string(percent), "%"), 64)
-	if err != nil || number < 0 || number > 100 {
+	if err != nil || !(number >= 0 && number <= 100) { // NaN is neither
 		return 0, fmt.Errorf("%q is not a percentage between 0%% and 100%%", percent)
 	}
 	return number / 100, nil

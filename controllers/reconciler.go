@@ -15,22 +15,14 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/rollout"
 	"github.com/gopacer/gopacer/internal/settings"
-	"github.com/gopacer/gopacer/internal/signal"
 	"github.com/gopacer/gopacer/internal/workload"
 )
-
-// Observer measures a target's pods.
-type Observer interface {
-	// ScrapeInterval of a provider.
-	ScrapeInterval(provider string) (time.Duration, error)
-	// Observe gives one window, or an error where any part of it is missing.
-	Observe(ctx context.Context, request signal.Request) (signal.Window, error)
-}
 
 // Policies finds the policies of a target.
 type Policies interface {
@@ -49,11 +41,18 @@ type Reconciler struct {
 	Metrics  *Metrics
 	Clock    clock.PassiveClock
 
-	repairs repairs
+	repairs  repairs
+	silences silences
 }
 
-// soon is the wait after a status was written: the next look acts on it.
-const soon = 10 * time.Millisecond
+const (
+	// soon is the wait after a status was written: the next look acts on it.
+	soon = 10 * time.Millisecond
+	// idleLook is the wait where the policy does not say how long: its spec can't be used, and a change of it wakes the loop.
+	idleLook = time.Minute
+	// urgent is the priority of looks that a trial or a deletion waits for; what users change has 0.
+	urgent = 10
+)
 
 // pass is one look at one policy.
 type pass struct {
@@ -73,6 +72,10 @@ type pass struct {
 	decision  rollout.Decision
 	wait      time.Duration
 	finalizer finalizerChange
+	// repairing is told once the pod to replace was evicted.
+	repairing *rollout.Event
+	// trouble is why Prometheus gave no window; the summary holds less of it.
+	trouble error
 }
 
 type finalizerChange int
@@ -113,7 +116,10 @@ func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPol
 	if p.plan, err = newPlan(&policy.Spec); err != nil {
 		p.misconfigured = &workload.Refusal{Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
 	}
-	p.wait = max(p.plan.Interval, time.Second)
+	p.wait = p.plan.Interval
+	if p.misconfigured != nil {
+		p.wait = idleLook
+	}
 	// What is taken down rests on what is up now, not on a cache.
 	reader := client.Reader(r.Client)
 	if policy.Status.Trial != nil || policy.DeletionTimestamp != nil {
@@ -159,38 +165,57 @@ func (r *Reconciler) decide(ctx context.Context, p *pass) error {
 
 // carryOut writes the status, once, and only then touches pods: whoever goes on after a crash must know what was meant.
 func (r *Reconciler) carryOut(ctx context.Context, p *pass, before *v1alpha1.RuntimeTuningPolicy) (ctrl.Result, error) {
-	if err := r.writeFinalizer(ctx, p, before); err != nil || p.finalizer == removeFinalizer {
+	switch err := r.write(ctx, p, before); {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return p.again(soon), nil // someone else wrote, or the policy is gone: look again
+	case err != nil || p.finalizer == removeFinalizer:
 		return ctrl.Result{}, err
 	}
-	if !p.unchanged {
-		summarize(p.policy, p.summary, metav1.NewTime(p.now))
-	}
-	written := !equality.Semantic.DeepEqual(before.Status, p.policy.Status)
-	if written {
-		if err := r.Client.Status().Update(ctx, p.policy); err != nil {
-			if apierrors.IsConflict(err) {
-				return ctrl.Result{RequeueAfter: soon}, nil // someone else wrote: look again
-			}
-			return ctrl.Result{}, fmt.Errorf("write the status of policy %s: %w", client.ObjectKeyFromObject(p.policy), err)
-		}
-	}
-	r.report(ctx, p)
+	r.report(ctx, p, before)
 	if p.decision.Changed || p.finalizer == addFinalizer {
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return p.again(soon), nil
 	}
 	if err := r.act(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: p.wait}, nil
+	return p.again(p.wait), nil
+}
+
+func (r *Reconciler) write(ctx context.Context, p *pass, before *v1alpha1.RuntimeTuningPolicy) error {
+	if err := r.writeFinalizer(ctx, p, before); err != nil || p.finalizer == removeFinalizer {
+		return err
+	}
+	if !p.unchanged {
+		summarize(p.policy, p.summary, metav1.NewTime(p.now))
+	}
+	if equality.Semantic.DeepEqual(before.Status, p.policy.Status) {
+		return nil
+	}
+	if err := r.Client.Status().Update(ctx, p.policy); err != nil {
+		return fmt.Errorf("write the status of policy %s: %w", p.name(), err)
+	}
+	return nil
+}
+
+// again asks for the next look. Policies with pods on their way come before the others, however many these are.
+func (p *pass) again(wait time.Duration) ctrl.Result {
+	priority := handler.LowPriority
+	if p.policy.Status.Trial != nil || p.policy.DeletionTimestamp != nil {
+		priority = urgent
+	}
+	return ctrl.Result{RequeueAfter: wait, Priority: &priority}
 }
 
 // report tells people and Prometheus what was decided, once it is written.
-func (r *Reconciler) report(ctx context.Context, p *pass) {
+func (r *Reconciler) report(ctx context.Context, p *pass, before *v1alpha1.RuntimeTuningPolicy) {
 	log := logf.FromContext(ctx)
 	for _, event := range p.decision.Events {
 		log.Info(event.Message, "event", event.Reason)
+		r.emit(p.policy, nil, occasion(before, p.policy), event)
 	}
-	r.emit(p.policy, p.decision.Events)
+	if p.trouble != nil && reasonOf(before) != p.summary.reason {
+		log.Info("Prometheus gave no window", "error", p.trouble.Error())
+	}
 	if record := p.decision.Record; record != nil {
 		r.Metrics.trials.WithLabelValues(string(record.Result), record.Reason).Inc()
 	}
@@ -198,30 +223,6 @@ func (r *Reconciler) report(ctx context.Context, p *pass) {
 		r.Metrics.verdicts.WithLabelValues(string(trial.Verdict.Outcome)).Inc()
 	}
 	r.Metrics.show(p.policy)
-}
-
-// act evicts and labels pods. A refused eviction waits for the next look; it is no error.
-func (r *Reconciler) act(ctx context.Context, p *pass) error {
-	namespace := p.policy.Namespace
-	for _, pod := range p.decision.Replace {
-		switch err := workload.Evict(ctx, r.Client, namespace, pod); {
-		case err == nil:
-			r.Metrics.evictions.WithLabelValues("evicted").Inc()
-			logf.FromContext(ctx).Info("Evicted a pod", "pod", pod.Name, "settings", pod.Settings.Canonical(), "reason", p.summary.reason)
-		case errors.Is(err, workload.ErrBlocked):
-			r.Metrics.evictions.WithLabelValues("blocked").Inc()
-			r.emit(p.policy, []rollout.Event{{Reason: v1alpha1.EventPodBlocked, Message: err.Error(), Warning: true}})
-		default:
-			r.Metrics.evictions.WithLabelValues("error").Inc()
-			return err
-		}
-	}
-	for _, change := range p.decision.Relabel {
-		if err := workload.MarkCohort(ctx, r.Client, namespace, change.Pod.Name, change.Pod.UID, change.Cohort); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (p *pass) name() types.NamespacedName { return client.ObjectKeyFromObject(p.policy) }

@@ -48,7 +48,7 @@ func (r *repairs) due(policy types.NamespacedName, now time.Time, drifted []roll
 	next := repair{at: now, delay: firstRepair}
 	if known {
 		for _, pod := range drifted {
-			if pod.CreatedAt.After(last.at) {
+			if !pod.CreatedAt.Before(last.at) { // in the same second, which is as exact as it gets, as well
 				next.delay = min(2*last.delay, mostRepair)
 			}
 		}
@@ -60,23 +60,29 @@ func (r *repairs) due(policy types.NamespacedName, now time.Time, drifted []roll
 	return true
 }
 
-// repair replaces, one at a time, pods that lack the settings they should have: they were born while admission was down.
+// repair replaces, one at a time, pods that lack the settings they should have: they were born while admission was down. While a
+// rollout replaces them anyway it leaves them alone, and while a pod is on its way it waits.
 func (r *Reconciler) repair(ctx context.Context, p *pass) (*summary, error) {
-	if p.policy.Spec.Mode != v1alpha1.ModeAuto || len(p.podsUnlike(p.expected)) == 0 {
+	if p.policy.Spec.Mode != v1alpha1.ModeAuto || p.target.RollingOut || len(p.podsUnlike(p.expected)) == 0 {
 		return nil, nil
 	}
 	repairing := underWay(v1alpha1.ReasonRepairing, "some pods lack the baseline settings: they were born while admission did not work, and are replaced one at a time")
 	p.wait = min(p.wait, firstRepair)
-	if err := p.load(ctx, r.Server); err != nil || p.refusal != nil {
-		return &repairing, err
+	expectedOn := p.target.Footing
+	if err := p.load(ctx, r.Server); err != nil {
+		return nil, err
+	}
+	if p.refusal != nil || p.target.RollingOut || p.target.Scaling || p.target.Footing != expectedOn {
+		return &repairing, nil
 	}
 	drifted := p.podsUnlike(p.expected)
 	affordable := rollout.Affordable(p.plan.Plan, int(p.target.Replicas), p.target.Pods, drifted)
 	if len(affordable) == 0 || !r.repairs.due(p.name(), p.now, drifted) {
 		return &repairing, nil
 	}
-	p.decision.Replace = affordable[:1]
-	p.decision.Events = append(p.decision.Events, rollout.Event{Reason: v1alpha1.EventPodRepaired,
-		Message: fmt.Sprintf("pod %s runs %q instead of %q and is replaced", affordable[0].Name, affordable[0].Settings.Canonical(), p.expected.Canonical())})
+	pod := affordable[0]
+	p.decision.Replace = []rollout.Pod{pod}
+	p.repairing = &rollout.Event{Reason: v1alpha1.EventPodRepaired,
+		Message: fmt.Sprintf("pod %s ran %q instead of %q and is replaced", pod.Name, pod.Settings.Canonical(), p.expected.Canonical())}
 	return &repairing, nil
 }

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -24,15 +23,31 @@ func (r *Reconciler) restore(ctx context.Context, p *pass) error {
 	if p.policy.Status.Trial != nil {
 		return r.advance(ctx, p)
 	}
-	changed := p.changedPods()
-	if p.policy.Spec.DeletionPolicy == v1alpha1.DeletionKeep || p.refusal != nil || len(changed) == 0 && p.admissionsLanded() {
+	done, err := r.restored(ctx, p)
+	if err != nil {
+		return err
+	}
+	if done {
 		p.finalizer = removeFinalizer
 		return nil
 	}
 	p.summary = underWay(v1alpha1.ReasonRestoring, "the policy is being deleted: its pods are replaced by pods with the declared settings")
 	p.wait = restorePoll
-	p.decision.Replace = rollout.Affordable(p.plan.Plan, int(p.target.Replicas), p.target.Pods, changed)
+	p.decision.Replace = rollout.Affordable(p.plan.Plan, int(p.target.Replicas), p.target.Pods, p.changedPods())
 	return nil
+}
+
+// restored says that nothing is left to take back: the pods may keep what they have, they are gone, they are another policy's, or all
+// run what their template declares.
+func (r *Reconciler) restored(ctx context.Context, p *pass) (bool, error) {
+	if p.policy.Spec.DeletionPolicy == v1alpha1.DeletionKeep || p.refusal != nil && p.refusal.Reason == v1alpha1.ReasonTargetNotFound {
+		return true, nil
+	}
+	others, err := r.others(ctx, p.policy)
+	if err != nil {
+		return false, err
+	}
+	return others.ruling != "" || len(p.changedPods()) == 0 && p.admissionsLanded(), nil
 }
 
 // admissionsLanded says that no pod that was admitted before the deletion is still on its way.
@@ -42,23 +57,15 @@ func (p *pass) admissionsLanded() bool {
 	return !promoted || p.now.Sub(p.policy.DeletionTimestamp.Time) >= rollout.AdmissionBound
 }
 
-// changedPods are pods that gopacer gave other settings than their template declares. For a pod of an older revision, whose template is
-// not read, the gift alone counts: its successor is born as that template declares.
+// changedPods are pods that gopacer gave other settings than their template declares. For a pod of an older revision, and where the
+// template can't be read, the gift alone counts: its successor is born as its template declares.
 func (p *pass) changedPods() []rollout.Pod {
 	var pods []rollout.Pod
 	for _, pod := range p.target.Pods {
-		asDeclared := pod.Revision == p.target.Revision && pod.Settings == p.target.Footing.Declared
+		asDeclared := p.refusal == nil && pod.Revision == p.target.Revision && pod.Settings == p.target.Footing.Declared
 		if pod.Given && !pod.Terminating && !asDeclared {
 			pods = append(pods, pod)
 		}
 	}
 	return pods
-}
-
-func (r *Reconciler) ruling(ctx context.Context, policy *v1alpha1.RuntimeTuningPolicy) (string, error) {
-	policies, err := r.Policies.ForTarget(ctx, policy.Namespace, policy.Spec.TargetRef.Kind, policy.Spec.TargetRef.Name)
-	if err != nil {
-		return "", fmt.Errorf("look for other policies of the target: %w", err)
-	}
-	return rulingOther(policies, policy), nil
 }

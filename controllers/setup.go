@@ -2,10 +2,12 @@ package controllers
 
 import (
 	"context"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,8 +21,13 @@ import (
 	"github.com/gopacer/gopacer/internal/workload"
 )
 
-// concurrency is how many policies are looked at at a time: a slow Prometheus must not keep the others waiting.
-const concurrency = 8
+const (
+	// concurrency is how many policies are looked at at a time: a slow Prometheus must not keep the others waiting.
+	concurrency = 16
+	// firstRetry and lastRetry bound the wait after an error: a revert that the API server refuses is tried again soon after it no longer does.
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = time.Minute
+)
 
 // SetupWithManager registers the reconciler. A policy is looked at when its spec changes, when its Deployment does, when a pod does
 // while a trial runs, and at least once an interval.
@@ -30,7 +37,10 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		For(&v1alpha1.RuntimeTuningPolicy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: concurrency,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		}).
 		Complete(r)
 }
 

@@ -3,15 +3,13 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/rollout"
 	"github.com/gopacer/gopacer/internal/settings"
-	"github.com/gopacer/gopacer/internal/signal"
 )
 
 // maxHistory is what the CRD admits.
@@ -28,13 +26,10 @@ func (r *Reconciler) advance(ctx context.Context, p *pass) error {
 	trial := *p.policy.Status.Trial
 	needed, err := rollout.NeedsMeasurements(trial, view)
 	if err != nil {
-		return err
+		return reconcile.TerminalError(err) // what the status says can't be read; asking again changes nothing
 	}
 	if needed {
-		view.Recent = r.tryObserve(ctx, p, p.recentLength)
-		if length := rollout.EvidenceLength(&trial, p.now, p.recentLength); length > 0 {
-			view.Evidence = r.tryObserve(ctx, p, length)
-		}
+		r.measureTrial(ctx, p, &view)
 	}
 	decision, err := rollout.Advance(trial, view)
 	if err != nil {
@@ -42,6 +37,15 @@ func (r *Reconciler) advance(ctx context.Context, p *pass) error {
 	}
 	p.take(decision)
 	return nil
+}
+
+func (r *Reconciler) measureTrial(ctx context.Context, p *pass, view *rollout.View) {
+	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
+	defer cancel()
+	view.Recent = r.tryObserve(ctx, p, p.recentLength)
+	if length := rollout.EvidenceLength(p.policy.Status.Trial, p.now, p.recentLength); length > 0 {
+		view.Evidence = r.tryObserve(ctx, p, length)
+	}
 }
 
 func (p *pass) view() rollout.View {
@@ -66,42 +70,11 @@ func (r *Reconciler) stopRequest(ctx context.Context, p *pass) (*rollout.Stop, e
 	case p.refusal != nil:
 		return &rollout.Stop{Reason: v1alpha1.ReasonSuperseded, Message: p.refusal.Message}, nil
 	}
-	ruling, err := r.ruling(ctx, p.policy)
-	if err != nil || ruling == "" {
+	others, err := r.others(ctx, p.policy)
+	if err != nil || others.ruling == "" {
 		return nil, err
 	}
-	return &rollout.Stop{Reason: v1alpha1.ReasonSuperseded, Message: fmt.Sprintf("policy %s is older and names the same target", ruling)}, nil
-}
-
-// tryObserve gives nil where Prometheus gives no whole answer: the verdict then is Invalid, and the trial holds.
-func (r *Reconciler) tryObserve(ctx context.Context, p *pass, length time.Duration) *signal.Window {
-	window, err := r.observe(ctx, p, length)
-	if err != nil {
-		logf.FromContext(ctx).V(1).Info("Prometheus gave no window", "error", err.Error())
-		return nil
-	}
-	return &window
-}
-
-// observeTimeout bounds all questions of one look together: a look must come round again soon, if only for the guardrails.
-const observeTimeout = 15 * time.Second
-
-func (r *Reconciler) observe(ctx context.Context, p *pass, length time.Duration) (signal.Window, error) {
-	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
-	defer cancel()
-	window, err := r.Observer.Observe(ctx, p.request(length))
-	if err != nil {
-		return signal.Window{}, err
-	}
-	r.Metrics.sawWindow(p.name(), p.now)
-	return window, nil
-}
-
-func (p *pass) request(length time.Duration) signal.Request {
-	return signal.Request{
-		Provider: p.policy.Spec.Metrics.Provider, Namespace: p.policy.Namespace, PodPrefix: p.policy.Spec.TargetRef.Name + "-",
-		Container: p.target.Container, Latency: signal.LatencyOf(p.policy.Spec.Metrics.Latency), Length: length, End: p.now,
-	}
+	return &rollout.Stop{Reason: v1alpha1.ReasonSuperseded, Message: fmt.Sprintf("policy %s is older and names the same target", others.ruling)}, nil
 }
 
 // take writes a decision about a trial into the status.
@@ -144,6 +117,10 @@ func (p *pass) trialSummary() summary {
 	case v1alpha1.StageReverting:
 		return underWay(v1alpha1.ReasonReverting, fmt.Sprintf("trial %d of %s goes back: %s: %s", trial.Number, candidate, trial.End.Reason, trial.End.Message))
 	default:
-		return underWay(v1alpha1.ReasonTrialRunning, fmt.Sprintf("trial %d tries %s: step %d of %d", trial.Number, candidate, trial.Step+1, len(p.plan.Steps)))
+		held := ""
+		if p.policy.Spec.Suspend == v1alpha1.SuspendHold {
+			held = ", held: spec.suspend is Hold"
+		}
+		return underWay(v1alpha1.ReasonTrialRunning, fmt.Sprintf("trial %d tries %s: step %d of %d%s", trial.Number, candidate, trial.Step+1, len(p.plan.Steps), held))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // to run the manager outside of a cluster, with any kubeconfig
@@ -45,7 +46,8 @@ func main() {
 	flag.IntVar(&o.webhookPort, "webhook-port", 9443, "Port of the pod webhook.")
 	flag.StringVar(&o.certificateDir, "certificate-dir", "/certs", "Folder that the manager keeps the webhook's certificate in; it must be writable.")
 	flag.BoolVar(&o.leaderElection, "leader-elect", true, "Let one of several managers reconcile; all of them serve the webhook.")
-	logging := zap.Options{TimeEncoder: nil}
+	// An error's stack trace shows only the loop that logged it; the error itself says what failed.
+	logging := zap.Options{StacktraceLevel: zapcore.PanicLevel}
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))

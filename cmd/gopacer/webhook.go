@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
@@ -20,6 +22,9 @@ const (
 	webhookService       = "gopacer-webhook"
 	certificateSecret    = "gopacer-webhook-cert"
 )
+
+// answerPoll is how often a server that is starting is asked whether it answers.
+const answerPoll = 50 * time.Millisecond
 
 // webhookGate starts the webhook's server once its certificate is there and known to the API server, and then lets the rest begin.
 type webhookGate struct {
@@ -46,7 +51,9 @@ func serveWebhook(mgr manager.Manager, o options, handler *admission.Handler, th
 		DNSName:        fmt.Sprintf("%s.%s.svc", webhookService, o.namespace),
 		IsReady:        certified,
 		FieldOwner:     "gopacer",
-		Webhooks:       []rotator.WebhookInfo{{Name: webhookConfiguration, Type: rotator.Mutating}},
+		// Its two loops else fill an empty Secret at the same time, and one of them fails with a conflict.
+		EnableReadinessCheck: true,
+		Webhooks:             []rotator.WebhookInfo{{Name: webhookConfiguration, Type: rotator.Mutating}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the rotation of the webhook's certificate: %w", err)
@@ -74,13 +81,32 @@ func (g *webhookGate) Start(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() {
+		defer cancel()
+		served <- g.server.Start(ctx)
+	}()
+	err := g.startRest(ctx)
+	if err != nil {
+		cancel()
+	}
+	if serveErr := <-served; serveErr != nil {
+		return fmt.Errorf("serve the pod webhook: %w", serveErr)
+	}
+	return err
+}
+
+// startRest waits until the server answers, and does nothing where it was stopped before.
+func (g *webhookGate) startRest(ctx context.Context) error {
+	answers := func(context.Context) (bool, error) { return g.server.StartedChecker()(nil) == nil, nil }
+	if err := wait.PollUntilContextCancel(ctx, answerPoll, true, answers); err != nil {
+		return nil
+	}
 	if err := g.then(); err != nil {
 		return err
 	}
 	close(g.started)
-	if err := g.server.Start(ctx); err != nil {
-		return fmt.Errorf("serve the pod webhook: %w", err)
-	}
 	return nil
 }
 
@@ -90,6 +116,6 @@ func (g *webhookGate) check(request *http.Request) error {
 	case <-g.started:
 		return g.server.StartedChecker()(request)
 	default:
-		return errors.New("the webhook's certificate is not ready yet")
+		return errors.New("the webhook does not answer yet: its certificate is not ready")
 	}
 }

@@ -1,0 +1,157 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/signal"
+	"github.com/gopacer/gopacer/internal/signal/prometheus"
+	"github.com/gopacer/gopacer/internal/tuning"
+	"github.com/gopacer/gopacer/internal/verdict"
+)
+
+// maxIdleWindow bounds the window in which a target without a trial is measured.
+const maxIdleWindow = 10 * time.Minute
+
+// measurement is what a window shows of a target at rest.
+type measurement struct {
+	window  signal.Window
+	members []verdict.Member
+	pods    []signal.Pod
+	cost    tuning.Cost
+}
+
+func (r *Reconciler) measureAndPropose(ctx context.Context, p *pass) (*summary, error) {
+	measured, answer, err := r.measure(ctx, p)
+	if err != nil || answer != nil {
+		return answer, err
+	}
+	if answer := p.baselineSLOs(measured); answer != nil {
+		return answer, nil
+	}
+	return r.propose(ctx, p, measured.cost)
+}
+
+// measure asks Prometheus for the target at rest. Pods that are younger than the window are left out: their start lies in it.
+func (r *Reconciler) measure(ctx context.Context, p *pass) (measurement, *summary, error) {
+	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
+	defer cancel()
+	length := max(p.recentLength, min(10*p.plan.Interval, maxIdleWindow))
+	m := measurement{}
+	var names []string
+	for _, pod := range p.target.Pods {
+		if pod.Ready && !pod.Terminating && p.now.Sub(pod.ReadyChangedAt) >= length {
+			m.members = append(m.members, verdict.Member{Name: pod.Name, Health: pod.Health})
+			names = append(names, pod.Name)
+		}
+	}
+	if len(m.members) == 0 {
+		young := underWay(v1alpha1.ReasonWaitingForTarget, fmt.Sprintf("no pod has been ready for %s yet, the window to measure", length))
+		return m, &young, nil
+	}
+	window, err := r.observe(ctx, p, length)
+	if err != nil {
+		p.trouble = err
+		answer, err := prometheusTrouble(err)
+		return m, answer, err
+	}
+	m.window = window
+	for _, name := range names {
+		m.pods = append(m.pods, window.Pods[name])
+	}
+	if answer := p.gaps(m, names); answer != nil {
+		return m, answer, nil
+	}
+	return m, r.fitForUse(p, &m), nil
+}
+
+// prometheusTrouble says nothing of the one query that failed: several are asked at once, so that it is another each time.
+func prometheusTrouble(err error) (*summary, error) {
+	var rejected *prometheus.RejectedError
+	var unavailable *prometheus.UnavailableError
+	switch {
+	case errors.As(err, &unavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, errSilent):
+		down := unwell(v1alpha1.ReasonPrometheusUnavailable, "Prometheus does not answer: see its address in the manager's configuration, and the metric gopacer_prometheus_queries_total")
+		return &down, nil
+	case errors.As(err, &rejected):
+		down := unwell(v1alpha1.ReasonPrometheusUnavailable, fmt.Sprintf("Prometheus provider %s refuses the query: see its address and "+
+			"credentials in the manager's configuration, and the manager's log", rejected.Provider))
+		return &down, nil
+	default:
+		return nil, err
+	}
+}
+
+// gaps names what the target does not expose.
+func (p *pass) gaps(m measurement, names []string) *summary {
+	for _, gap := range signal.Missing(p.request(m.window.Length), m.window, names) {
+		reason := v1alpha1.ReasonSignalUnavailable
+		switch {
+		case gap.Kind == signal.GapErrors && !p.hasErrorsSLO():
+			continue
+		case gap.Kind == signal.GapErrors, gap.Kind == signal.GapLatency && len(p.plan.SLOs) > 0:
+			reason = v1alpha1.ReasonSLOUnmeasured
+		}
+		missing := stalled(reason, gap.Message)
+		return &missing
+	}
+	return nil
+}
+
+func (p *pass) hasErrorsSLO() bool {
+	for _, slo := range p.plan.SLOs {
+		if slo.ThresholdSeconds == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fitForUse says whether the numbers can carry a decision, and keeps what they cost.
+func (r *Reconciler) fitForUse(p *pass, m *measurement) *summary {
+	requests := 0.0
+	for i, pod := range m.pods {
+		if !pod.Fresh(m.window.MaxSampleAge(), verdict.MinCoverage) {
+			stale := unwell(v1alpha1.ReasonPrometheusUnavailable, fmt.Sprintf("Prometheus has no fresh samples of pod %s: see that it is scraped", m.members[i].Name))
+			return &stale
+		}
+		if pod.Requests.OK() {
+			requests += pod.Requests.Number
+		}
+	}
+	if requests < verdict.MinRequests {
+		quiet := unwell(v1alpha1.ReasonNoTraffic, fmt.Sprintf("fewer than %d requests in %s: nothing can be judged", verdict.MinRequests, m.window.Length))
+		return &quiet
+	}
+	cost, ok := tuning.MeasureCost(m.pods)
+	if !ok {
+		unmeasured := stalled(v1alpha1.ReasonSignalUnavailable, "no pod has GC CPU time, CPU time and resident memory at once")
+		return &unmeasured
+	}
+	m.cost = cost
+	r.Metrics.sawGCShare(p.name(), cost.GCShare)
+	return nil
+}
+
+// baselineSLOs keeps trials away from a target that is in trouble already, and from objectives that the histogram can't decide.
+func (p *pass) baselineSLOs(m measurement) *summary {
+	for _, slo := range p.plan.SLOs {
+		check := verdict.OnPods(slo, &m.window, m.members)
+		switch {
+		case check.Outcome == v1alpha1.OutcomeFail:
+			breach := unwell(v1alpha1.ReasonBaselineBreachesSLO, fmt.Sprintf("the target breaks its objective %q without any trial: no setting is tried until it holds", slo.Name))
+			return &breach
+		case check.Reason == v1alpha1.ReasonCoarseBuckets:
+			coarse := stalled(v1alpha1.ReasonSLOUnmeasured, fmt.Sprintf("objective %q lies between two buckets of the histogram and can't be decided: "+
+				"set its threshold to an edge, or give the histogram a bucket there", slo.Name))
+			return &coarse
+		case check.Outcome == v1alpha1.OutcomeInvalid && check.Reason == v1alpha1.ReasonNoData:
+			unmeasured := stalled(v1alpha1.ReasonSLOUnmeasured, fmt.Sprintf("objective %q can't be measured: no pod has usable requests for it", slo.Name))
+			return &unmeasured
+		}
+	}
+	return nil
+}
