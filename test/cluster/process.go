@@ -41,7 +41,8 @@ func (l layout) launch(c component) (machine.Process, error) {
 	// The shell joins the cluster's control group before it becomes the component, so no child
 	// of it can ever be outside.
 	script := []string{"-c", `echo 0 >"$0" && exec "$@"`, join, c.program}
-	command := exec.Command("/bin/sh", append(script, c.arguments...)...)
+	// It outlives whoever started it, so no context ends it.
+	command := exec.CommandContext(context.Background(), "/bin/sh", append(script, c.arguments...)...)
 	command.Stdout, command.Stderr = log, log
 	command.Dir = l.root
 	// Nothing of the caller's environment, such as GOGC, may change the cluster.

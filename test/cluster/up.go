@@ -140,6 +140,7 @@ func (l layout) create(ctx context.Context, owner *ownership, options Options, p
 	if err := l.preflightMachine(ctx); err != nil {
 		return nil, err
 	}
+	machine.LoadModules(ctx)
 	kernel, err := machine.ReadSettings()
 	if err != nil {
 		return nil, err

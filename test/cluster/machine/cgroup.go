@@ -59,11 +59,6 @@ func (g Group) MissingControllers(wanted ...string) []string {
 	})
 }
 
-// Unified says whether the machine has version 2 only.
-func (g Group) Unified() bool {
-	return len(g.hierarchies) > 0 && !slices.ContainsFunc(g.hierarchies, func(h hierarchy) bool { return !h.unified })
-}
-
 // Create makes the group, with a child group daemons for the processes that are not in pods:
 // in version 2 a group that hands controllers on to its children can't have processes itself.
 func (g Group) Create() error {
@@ -102,13 +97,22 @@ func (g Group) DaemonsFile() (string, error) {
 	return "", errors.New("find a control group hierarchy to start processes in: there is neither version 2 nor the pids controller of version 1")
 }
 
-// delegate hands all controllers of a version 2 group on to its children.
+// delegated are the controllers that kubelet expects in its group where the machine has them, and
+// the one for disks.
+var delegated = []string{"cpu", "cpuset", "memory", "hugetlb", "pids", "io"}
+
+// delegate hands controllers of a version 2 group on to its children.
 func (h hierarchy) delegate(folder string) error {
-	if !h.unified || len(h.controllers) == 0 {
+	var enabled []string
+	for _, name := range delegated {
+		if h.unified && slices.Contains(h.controllers, name) {
+			enabled = append(enabled, "+"+name)
+		}
+	}
+	if len(enabled) == 0 {
 		return nil
 	}
-	enabled := "+" + strings.Join(h.controllers, " +")
-	err := os.WriteFile(filepath.Join(folder, "cgroup.subtree_control"), []byte(enabled), 0o644)
+	err := os.WriteFile(filepath.Join(folder, "cgroup.subtree_control"), []byte(strings.Join(enabled, " ")), 0o644)
 	if errors.Is(err, syscall.EBUSY) {
 		return fmt.Errorf("hand controllers on from the control group %s: %w; it has processes of its own, as in a container: run in a machine, or move them into a child group first", folder, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -80,6 +81,10 @@ func ForgetConnections(ctx context.Context, network netip.Prefix) {
 }
 
 func saveFirewall(ctx context.Context, firewall string) (string, error) {
+	if _, err := os.Stat("/proc/net/if_inet6"); err != nil && firewall == "ip6tables" {
+		// The kernel has no IPv6, and so no rules for it.
+		return "", nil
+	}
 	command := exec.CommandContext(ctx, find(firewall+"-save"))
 	output, err := command.Output()
 	if errors.Is(err, exec.ErrNotFound) {

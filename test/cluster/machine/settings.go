@@ -1,10 +1,12 @@
 package machine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -72,6 +74,14 @@ func (s Settings) Restore() error {
 		}
 	}
 	return errors.Join(failures...)
+}
+
+// LoadModules loads the kernel modules of containers and their networks, where they are modules and
+// not there yet. That they are missing shows in what needs them.
+func LoadModules(ctx context.Context) {
+	for _, module := range []string{"overlay", "br_netfilter"} {
+		_ = exec.CommandContext(ctx, find("modprobe"), module).Run()
+	}
 }
 
 // FiltersBridges says whether the kernel can send packets between the ports of a bridge through

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -72,8 +73,8 @@ func buildFlags(m module, version string) []string {
 
 // withStderr adds to the error of a finished command what the command said.
 func withStderr(err error) error {
-	exit, ok := err.(*exec.ExitError)
-	if !ok || len(exit.Stderr) == 0 {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || len(exit.Stderr) == 0 {
 		return err
 	}
 	return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
