@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/settings"
+)
+
+const (
+	// window is over which the service is measured, before and after.
+	window = time.Minute
+	// The limits are for a machine that is busy with other things: each act takes less than half of it on a quiet one.
+	promotionLimit = 9 * time.Minute
+	revertLimit    = 6 * time.Minute
+)
+
+// harmful is tried in the second act: a GOMEMLIMIT far below the live heap, so that the collector never rests.
+const harmful = `{"spec":{"strategy":{"type":"Manual","manual":{"candidates":[{"gomemlimit":"8Mi"}]}}}}`
+
+// show is a demonstration under way.
+type show struct {
+	venue  *venue
+	output *timeline
+	client client.Client
+	config *rest.Config
+	meter  meter
+	script script
+	follow follower
+	result result
+}
+
+func newShow(ctx context.Context, output *timeline, place *venue) (*show, error) {
+	config, err := place.config()
+	if err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("make a client of the cluster: %w", err)
+		}
+	}
+	clients, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the cluster: %w", err)
+	}
+	read, err := readScript()
+	if err != nil {
+		return nil, err
+	}
+	asked, err := newMeter(place.prometheusURL, read.latency)
+	if err != nil {
+		return nil, err
+	}
+	made := &show{venue: place, output: output, client: clients, config: config, meter: asked, script: read}
+	made.follow = follower{client: clients, output: output}
+	made.result, err = describe(ctx, config, asked)
+	made.result.Policy = read.text
+	return made, err
+}
+
+// play plays all acts, and saves what was measured, also where it did not come to its end.
+func (s *show) play(ctx context.Context) error {
+	failed := s.acts(ctx)
+	s.result.Reached = failed == nil
+	if failed != nil {
+		s.result.Failure = failed.Error()
+	}
+	s.result.Seconds, s.result.Timeline = s.output.elapsed().Round(time.Second).Seconds(), s.output.entries
+	file, err := s.result.save()
+	if err != nil {
+		return fmt.Errorf("%w (and %w)", failed, err)
+	}
+	if failed != nil {
+		return failed
+	}
+	s.output.text(s.result.table(s.script.latency))
+	s.output.say("end", "both ends were reached, by measurement; the figures with their PromQL are in %s", file)
+	return nil
+}
+
+func (s *show) acts(ctx context.Context) error {
+	if err := s.venue.install(ctx, s.output); err != nil {
+		return err
+	}
+	for _, act := range []func(context.Context) error{s.before, s.apply, s.promotion, s.after, s.harm} {
+		if err := act(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// before measures the service as it is declared.
+func (s *show) before(ctx context.Context) error {
+	measured, err := s.measure(ctx, "as declared")
+	if err != nil {
+		return err
+	}
+	s.result.Promotion.Declared = measured
+	s.output.say("measured", "%s: GC takes %s of CPU time a request", measured.Settings, written(perRequest, measured.value(gcCPUPerRequest)))
+	return nil
+}
+
+// apply shows the policy, and applies it.
+func (s *show) apply(ctx context.Context) error {
+	s.output.text(fmt.Sprintf("The policy, from %s. Its times are for a demonstration; the defaults are minutes and hours.\n\n%s", samplePolicy, indent(s.script.text)))
+	if _, err := s.venue.kube.Run(ctx, "", "apply", "--server-side", "--filename", s.script.file); err != nil {
+		return fmt.Errorf("apply the policy: %w", err)
+	}
+	s.output.say("policy", "applied: from here on the operator acts by itself")
+	return nil
+}
+
+// promotion waits until the operator has promoted a candidate of its own.
+func (s *show) promotion(ctx context.Context) error {
+	err := s.follow.until(ctx, "a promotion", promotionLimit, func(policy *v1alpha1.RuntimeTuningPolicy) (bool, error) {
+		history := policy.Status.History
+		return policy.Status.Trial == nil && len(history) > 0 && history[0].Result == v1alpha1.TrialPromoted, nil
+	})
+	if err != nil {
+		return err
+	}
+	trial := s.follow.policy.Status.History[0]
+	s.result.Promotion.Trial = trial
+	if trial.Previous != nil {
+		s.result.Promotion.Declared.Settings = settingsText(trial.Previous.Settings)
+	}
+	return nil
+}
+
+// after measures the service with the promoted settings, and holds the operator to what it promised.
+func (s *show) after(ctx context.Context) error {
+	promoted := s.result.Promotion.Trial.Candidate
+	measured, err := s.measure(ctx, settingsText(promoted))
+	if err != nil {
+		return err
+	}
+	s.result.Promotion.Promoted = measured
+	if err := s.runsEverywhere(ctx, promoted, measured.Pods); err != nil {
+		return err
+	}
+	was, is := s.result.Promotion.Declared.value(gcCPUPerRequest), measured.value(gcCPUPerRequest)
+	s.output.say("measured", "%s: GC takes %s of CPU time a request, before %s (%s)", measured.Settings,
+		written(perRequest, is), written(perRequest, was), change(was, is))
+	if is >= was {
+		return fmt.Errorf("the operator promoted %s, but the demonstration's own measurement shows no gain: the machine may be too busy to measure on; try again when it is quiet", measured.Settings)
+	}
+	return nil
+}
+
+// harm has the operator try settings that hurt, while a witness looks on.
+func (s *show) harm(ctx context.Context) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	promoted, err := settings.FromAPI(s.result.Promotion.Trial.Candidate)
+	if err != nil {
+		return fmt.Errorf("read the promoted settings: %w", err)
+	}
+	bad := promoted
+	bad.MemoryLimitBytes = 8 << 20
+	witness, err := startWitness(watching, s.config, s.meter, bad.Canonical())
+	if err != nil {
+		return err
+	}
+	if _, err := s.venue.kube.Run(ctx, "", "patch", "rtp", policyName.Name, "--namespace", policyName.Namespace, "--type", "merge", "--patch", harmful); err != nil {
+		return fmt.Errorf("put the harmful candidate into the policy: %w", err)
+	}
+	s.output.say("policy", "patched: now try GOMEMLIMIT=8MiB, a third of what the service keeps alive; no pod should have to keep it")
+	number, after := int64(0), s.result.Promotion.Trial.Number
+	err = s.follow.until(ctx, "the revert of a harmful candidate", revertLimit, func(policy *v1alpha1.RuntimeTuningPolicy) (bool, error) {
+		if trial := policy.Status.Trial; trial != nil && trial.Number != number {
+			number = trial.Number
+			witness.forget()
+		}
+		s.result.Revert.note(policy.Status.Trial)
+		return s.reverted(policy, after)
+	})
+	if err != nil {
+		return err
+	}
+	return s.testify(ctx, witness.testify())
+}

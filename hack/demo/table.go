@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// table is the end of the demonstration, for people.
+func (r *result) table(latency objective) string {
+	var text strings.Builder
+	declared, promoted := r.Promotion.Declared, r.Promotion.Promoted
+	columns := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(columns, "\tdeclared\tpromoted\t\n")
+	fmt.Fprintf(columns, "settings\t%s\t%s\t\n", declared.Settings, promoted.Settings)
+	for _, asked := range questions {
+		was, is := declared.value(asked.name), promoted.value(asked.name)
+		changed, title := change(was, is), asked.name
+		if asked.kind == count {
+			changed = fmt.Sprintf("over %s each, on %d and %d pods", declared.Window, len(declared.Pods), len(promoted.Pods))
+		}
+		if asked.kind == share {
+			title += ", over " + latency.threshold
+			changed += ", allowed " + written(share, latency.allowed)
+		}
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\n", title, written(asked.kind, was), written(asked.kind, is), changed)
+	}
+	_ = columns.Flush() // a strings.Builder takes everything
+	seen, record := r.Revert.Witness, r.Revert.Trial
+	fmt.Fprintf(&text, "\nreverted   %s: %s\n", settingsText(record.Candidate), record.Message)
+	fmt.Fprintf(&text, "           %.1f s from the first breaching sample, seen by a poll of Prometheus every %s, to the last canary pod gone;\n"+
+		"           %s of that is the warm-up, in which only crashes, OOM kills and readiness count\n",
+		r.Revert.Seconds, pollInterval, r.Revert.warmUpShare().Round(time.Second))
+	fmt.Fprintf(&text, "           at most %s of the requests to the %d pod(s) that ran it were slow, and none of the other pods had it\n",
+		written(share, seen.Worst), len(seen.Pods))
+	return text.String()
+}
+
+// written writes a figure for people.
+func written(as kind, value float64) string {
+	switch as {
+	case perRequest:
+		return fmt.Sprintf("%.2f ms", 1000*value)
+	case share:
+		return fmt.Sprintf("%.2f %%", 100*value)
+	case bytes:
+		return fmt.Sprintf("%.0f MiB", value/(1<<20))
+	default:
+		return fmt.Sprintf("%.0f", value)
+	}
+}
+
+// change is relative to what was.
+func change(was, is float64) string {
+	if !(was > 0) || math.IsNaN(is) {
+		return ""
+	}
+	return fmt.Sprintf("%+.0f %%", 100*(is/was-1))
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
+}
