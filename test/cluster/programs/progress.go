@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// confidence is for how many seconds of building the prediction weighs as much as what this
+// machine has shown.
+const confidence = 20
+
 const (
 	lineInterval     = 15 * time.Second
 	terminalInterval = 500 * time.Millisecond
@@ -135,9 +139,8 @@ func (p *progress) left() string {
 	share := float64(p.done) / float64(max(row.packages, 1))
 	worked := row.seconds * min(share, 0.95)
 	remaining -= worked
-	if expected, elapsed := p.finished+worked, p.now().Sub(p.started).Seconds(); expected > 10 && elapsed > 10 {
-		remaining *= elapsed / expected
-	}
+	elapsed := p.now().Sub(p.started).Seconds()
+	remaining *= (elapsed + confidence) / (p.finished + worked + confidence)
 	return "about " + rounded(time.Duration(remaining*float64(time.Second))) + " left"
 }
 
