@@ -154,6 +154,11 @@ func TestManual(t *testing.T) {
 		"tried long ago, once is once": {func(in *Input) { tried5(in, 1000*time.Hour, in.Footing) }, ""},
 		"tried on another footing":     {func(in *Input) { tried5(in, time.Hour, settings.Footing{}) }, "candidate 1 of 1 of the policy: GOGC=5"},
 		"previous that can't be read":  {func(in *Input) { tried5(in, time.Hour, in.Footing); broken(in) }, "candidate 1 of 1 of the policy: GOGC=5"},
+		"tried under other keys": {func(in *Input) {
+			in.Manual = []settings.Settings{{GOGC: 5}}
+			wider(in)
+			in.Baseline.MemoryLimitBytes = 1 << 29
+		}, ""},
 		"the same keys, fewer of them": {func(in *Input) { in.Manual = []settings.Settings{{GOGC: 5}}; wider(in) }, "candidate 1 of 1 of the policy: GOGC=5"},
 	}
 	for name, test := range tests {

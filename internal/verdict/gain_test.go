@@ -44,11 +44,21 @@ func TestGainOutcomes(t *testing.T) {
 	everyone := func(edit func(*signal.Pod)) func(*Input) {
 		return func(in *Input) { changeAll(in.Evidence, append(in.Canary, in.Control...), edit) }
 	}
+	uneven := func(requests float64) func(*Input) { // the cohorts' means stay alike
+		return func(in *Input) {
+			change(in.Evidence, "control-0", func(p *signal.Pod) { p.Requests = present(requests) })
+			change(in.Evidence, "control-1", func(p *signal.Pod) { p.Requests = present(1500) })
+		}
+	}
 	tests := map[string]struct {
 		edit   func(*Input)
 		want   v1alpha1.Outcome
 		reason string
 	}{
+		"few requests of the control pods": {func(in *Input) {
+			changeAll(in.Evidence, in.Canary, func(p *signal.Pod) { p.Requests = present(34) })
+			changeAll(in.Evidence, in.Control, func(p *signal.Pod) { p.Requests = present(33) })
+		}, v1alpha1.OutcomeInvalid, v1alpha1.ReasonTooFewRequests},
 		"all below":                         {set([3]float64{10, 11, 12}, [3]float64{20, 21, 22}), v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
 		"gain as small as may be":           {set([3]float64{18.99, 18.99, 18.99}, [3]float64{20, 20, 20}), v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
 		"gain a little smaller":             {set([3]float64{19.01, 19.01, 19.01}, [3]float64{20, 20, 20}), v1alpha1.OutcomeFail, v1alpha1.ReasonNoGain},
@@ -65,8 +75,8 @@ func TestGainOutcomes(t *testing.T) {
 		"more traffic than that":        {canaries(func(p *signal.Pod) { p.Requests = present(1201) }), v1alpha1.OutcomeInvalid, v1alpha1.ReasonUnevenTraffic},
 		"less traffic within a fifth":   {canaries(func(p *signal.Pod) { p.Requests = present(834) }), v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
 		"less traffic than that":        {canaries(func(p *signal.Pod) { p.Requests = present(832) }), v1alpha1.OutcomeInvalid, v1alpha1.ReasonUnevenTraffic},
-		"a pod with half the traffic":   {one("control-0", func(p *signal.Pod) { p.Requests = present(501) }), v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
-		"a pod with less than half":     {one("control-0", func(p *signal.Pod) { p.Requests = present(499) }), v1alpha1.OutcomeInvalid, v1alpha1.ReasonUnevenTraffic},
+		"a pod with half the traffic":   {uneven(501), v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
+		"a pod with less than half":     {uneven(499), v1alpha1.OutcomeInvalid, v1alpha1.ReasonUnevenTraffic},
 		"a pod with no request":         {one("control-0", func(p *signal.Pod) { p.Requests = present(0) }), v1alpha1.OutcomeInvalid, v1alpha1.ReasonTooFewRequests},
 		"few requests of a cohort":      {everyone(func(p *signal.Pod) { p.Requests = present(33) }), v1alpha1.OutcomeInvalid, v1alpha1.ReasonTooFewRequests},
 		"enough requests of a cohort":   {everyone(func(p *signal.Pod) { p.Requests = present(34) }), v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
