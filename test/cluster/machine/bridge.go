@@ -2,12 +2,12 @@ package machine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
+	"os/exec"
 )
 
 // Bridge is the network of a cluster's pods, and the address at which they reach the machine.
@@ -20,11 +20,9 @@ type Bridge struct {
 	Services netip.Prefix
 }
 
-func (b Bridge) folder() string { return filepath.Join("/sys/class/net", b.Name) }
-
 // Exists says whether there is a network interface of that name.
 func (b Bridge) Exists() bool {
-	_, err := os.Stat(b.folder())
+	_, err := net.InterfaceByName(b.Name)
 	return err == nil
 }
 
@@ -46,18 +44,37 @@ func (b Bridge) Create(ctx context.Context) error {
 // Remove removes the bridge and the ends of the pods' cables that are still plugged in. The
 // kernel removes the other ends, and the addresses and routes.
 func (b Bridge) Remove(ctx context.Context) error {
-	var failures []error
-	ports, _ := os.ReadDir(filepath.Join(b.folder(), "brif"))
+	if !b.Exists() {
+		return nil
+	}
+	ports, err := b.ports(ctx)
 	for _, port := range ports {
 		// It can be gone already: it ends with the network namespace of its pod.
-		_ = run(ctx, "", "ip", "link", "delete", port.Name())
+		_ = run(ctx, "", "ip", "link", "delete", port)
 	}
-	if b.Exists() {
-		if err := run(ctx, "", "ip", "link", "delete", b.Name); err != nil {
-			failures = append(failures, fmt.Errorf("remove the network bridge: %w", err))
-		}
+	if removal := run(ctx, "", "ip", "link", "delete", b.Name); removal != nil {
+		err = errors.Join(err, fmt.Errorf("remove the network bridge: %w", removal))
 	}
-	return errors.Join(failures...)
+	return err
+}
+
+// ports returns the names of the interfaces that are plugged into the bridge.
+func (b Bridge) ports(ctx context.Context) ([]string, error) {
+	output, err := exec.CommandContext(ctx, find("ip"), "-json", "link", "show", "master", b.Name).Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the ports of the network bridge %s: %w", b.Name, err)
+	}
+	var links []struct {
+		Name string `json:"ifname"`
+	}
+	if err := json.Unmarshal(output, &links); err != nil {
+		return nil, fmt.Errorf("read the ports of the network bridge %s: %w", b.Name, err)
+	}
+	names := make([]string, 0, len(links))
+	for _, link := range links {
+		names = append(names, link.Name)
+	}
+	return names, nil
 }
 
 // Overlaps returns the name and address of another network interface in the networks that the
