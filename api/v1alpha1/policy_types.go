@@ -125,13 +125,13 @@ type GOGCKnob struct {
 	// +optional
 	// +kubebuilder:default=Tune
 	Mode KnobMode `json:"mode,omitempty"`
-	// min is the smallest GOGC that is ever tried, in percent.
+	// min is the smallest GOGC that the Feedback strategy tries, in percent.
 	// +optional
 	// +kubebuilder:default=25
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	Min int32 `json:"min,omitempty"`
-	// max is the largest GOGC that is ever tried, in percent.
+	// max is the largest GOGC that the Feedback strategy tries, in percent.
 	// +optional
 	// +kubebuilder:default=200
 	// +kubebuilder:validation:Minimum=1

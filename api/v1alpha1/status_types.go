@@ -310,7 +310,7 @@ type TargetStatus struct {
 
 // RuntimeTuningPolicyStatus is what gopacer says of a policy.
 type RuntimeTuningPolicyStatus struct {
-	// conditions: Ready sums up; Reconciling and Stalled are present only while True.
+	// conditions of the policy. Ready sums up; Reconciling and Stalled are present only while True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
