@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -22,8 +23,14 @@ const (
 	revertLimit    = 6 * time.Minute
 )
 
-// harmful is tried in the second act: a GOMEMLIMIT far below the live heap, so that the collector never rests.
-const harmful = `{"spec":{"strategy":{"type":"Manual","manual":{"candidates":[{"gomemlimit":"8Mi"}]}}}}`
+// harmfulBytes is the GOMEMLIMIT of the second act: far below the live heap, so that the collector never rests.
+const harmfulBytes = 8 << 20
+
+// harmful is the patch of the policy that has it tried.
+func harmful() string {
+	limit := resource.NewQuantity(harmfulBytes, resource.BinarySI)
+	return fmt.Sprintf(`{"spec":{"strategy":{"type":"Manual","manual":{"candidates":[{"gomemlimit":"%s"}]}}}}`, limit)
+}
 
 // show is a demonstration under way.
 type show struct {
@@ -166,15 +173,15 @@ func (s *show) harm(ctx context.Context) error {
 		return fmt.Errorf("read the promoted settings: %w", err)
 	}
 	bad := promoted
-	bad.MemoryLimitBytes = 8 << 20
+	bad.MemoryLimitBytes = harmfulBytes
 	witness, err := startWitness(watching, s.config, s.meter, bad.Canonical())
 	if err != nil {
 		return err
 	}
-	if _, err := s.venue.kube.Run(ctx, "", "patch", "rtp", policyName.Name, "--namespace", policyName.Namespace, "--type", "merge", "--patch", harmful); err != nil {
+	if _, err := s.venue.kube.Run(ctx, "", "patch", "rtp", policyName.Name, "--namespace", policyName.Namespace, "--type", "merge", "--patch", harmful()); err != nil {
 		return fmt.Errorf("put the harmful candidate into the policy: %w", err)
 	}
-	s.output.say("policy", "patched: now try GOMEMLIMIT=8MiB, a third of what the service keeps alive; no pod should have to keep it")
+	s.output.say("policy", "patched: try GOMEMLIMIT=%dMiB, far less than the service keeps alive; no pod is to keep that", harmfulBytes>>20)
 	number, after := int64(0), s.result.Promotion.Trial.Number
 	err = s.follow.until(ctx, "the revert of a harmful candidate", revertLimit, func(policy *v1alpha1.RuntimeTuningPolicy) (bool, error) {
 		if trial := policy.Status.Trial; trial != nil && trial.Number != number {
