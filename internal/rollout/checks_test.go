@@ -124,6 +124,9 @@ func (m *manager) checkEvidence(before v1alpha1.Trial, view View, decision Decis
 	case view.Hold:
 		m.violate("I2", "step %d passed while on hold", before.Step)
 	}
+	if judged := decision.Trial.Verdict; judged == nil || judged.Outcome != v1alpha1.OutcomePass || !judged.At.Time.Equal(view.Now) {
+		m.violate("I4", "step %d passed with the verdict %+v", before.Step, judged)
+	}
 	for _, window := range []*signal.Window{view.Recent, view.Evidence} {
 		if name := unmeasured(window, cohort); name != "" {
 			m.violate("I4", "step %d passed without data of %s", before.Step, name)
@@ -181,6 +184,8 @@ func (m *manager) checkScope(before v1alpha1.Trial, view View, decision Decision
 			m.violate("I7", "pod %s has the new baseline and is replaced", pod.Name)
 		case before.Stage == v1alpha1.StageReverting && !slot && (!candidate || candidate && m.footings[pod.Revision].Declared == m.candidate):
 			m.violate("I7", "pod %s does not run the candidate and is replaced in a revert", pod.Name)
+		case before.Stage != v1alpha1.StageReverting && !candidate && !pod.Ready && !pod.CreatedAt.Before(epoch) && pod.CreatedAt.Equal(pod.ReadyChangedAt):
+			m.violate("I7", "pod %s is replaced while it starts", pod.Name)
 		case m.hold && before.Stage != v1alpha1.StageReverting && !candidate:
 			m.violate("I7", "pod %s is replaced while on hold", pod.Name)
 		}
@@ -211,6 +216,9 @@ func (m *manager) checkWritten(before v1alpha1.Trial, decision Decision) {
 		}
 	}
 	if decision.Trial == nil {
+		if decision.Record.Result == v1alpha1.TrialReverted && m.now.Sub(before.End.At.Time) < admissionLimit {
+			m.violate("I1", "the revert ended while pods may still be admitted")
+		}
 		m.checkBounds(before, decision.Record.Message, decision.Record.Reason)
 		return
 	}
@@ -220,6 +228,7 @@ func (m *manager) checkWritten(before v1alpha1.Trial, decision Decision) {
 	}
 	m.checkSteps(before, decision)
 	m.checkSlots(before, trial)
+	m.checkVerified(before, trial)
 	end := v1alpha1.TrialEnd{}
 	if trial.End != nil {
 		end = *trial.End
@@ -248,7 +257,9 @@ func (m *manager) checkSlots(before, after v1alpha1.Trial) {
 	ids := map[string]bool{}
 	for _, slot := range after.Slots {
 		_, known := m.slotIDs[slot.ID]
-		wasThere := slices.ContainsFunc(before.Slots, func(old v1alpha1.Slot) bool { return old.ID == slot.ID })
+		wasThere := slices.ContainsFunc(before.Slots, func(old v1alpha1.Slot) bool {
+			return old.ID == slot.ID && (old.PodUID == "" || old.PodUID == slot.PodUID)
+		})
 		if ids[slot.ID] || known && !wasThere || len(slot.ID) != slotIDLength {
 			m.violate("I1", "slot id %q was used before", slot.ID)
 		}
@@ -265,6 +276,31 @@ func (m *manager) checkSlots(before, after v1alpha1.Trial) {
 	want := m.plan.CanaryPods(int(after.Step), m.replicas)
 	if after.Stage == v1alpha1.StageCanary && len(after.Slots) > max(want, len(before.Slots)) {
 		m.violate("I1", "%d slots in a step of %d", len(after.Slots), want)
+	}
+}
+
+// checkVerified: a step is verified with all its pods, each seen in Prometheus, and anew once it lost or got one.
+func (m *manager) checkVerified(before, after v1alpha1.Trial) {
+	if after.Stage != v1alpha1.StageCanary || after.VerifiedAt == nil {
+		return
+	}
+	if before.VerifiedAt != nil {
+		gone := slices.ContainsFunc(before.Slots, func(slot v1alpha1.Slot) bool {
+			return !slices.ContainsFunc(m.pods, func(pod *worldPod) bool { return pod.UID == slot.PodUID && !pod.Terminating })
+		})
+		if gone || len(after.Slots) > len(before.Slots) {
+			m.violate("I2", "step %d stays verified with other pods", after.Step)
+		}
+		return
+	}
+	recent := m.window(recentLength, m.candidate)
+	for _, slot := range after.Slots {
+		if recent == nil || !recent.Pods[slot.PodName].Sampled || m.data.overridden {
+			m.violate("I2", "step %d is verified and nobody saw what pod %q runs", after.Step, slot.PodName)
+		}
+	}
+	if len(after.Slots) != m.plan.CanaryPods(int(after.Step), m.replicas) || len(after.Controls) != m.plan.ControlPods(int(after.Step), m.replicas) {
+		m.violate("I2", "step %d is verified with %d canary and %d control pods of %d", after.Step, len(after.Slots), len(after.Controls), m.replicas)
 	}
 }
 

@@ -122,12 +122,17 @@ func (m *machine) needed() int {
 
 func (m *machine) living() []Pod { return m.pick(func(Pod) bool { return true }) }
 
+// isStarting says that a pod of the trial's time may still get ready. Evicting such pods, though they are down and cost nothing, would keep
+// their successors from ever getting ready.
+func (m *machine) isStarting(pod Pod) bool {
+	return !pod.Ready && !pod.CreatedAt.Before(m.trial.StartedAt.Time) && m.Now.Sub(pod.CreatedAt) < ProgressDeadline
+}
+
 // replaceable are up to n pods to give up for a canary or control pod: the oldest first, which are least like those to come. A pod
 // that is still starting is not given up.
 func (m *machine) replaceable(n int) []Pod {
 	pods := m.pick(func(pod Pod) bool {
-		starting := !pod.Ready && !pod.CreatedAt.Before(m.trial.StartedAt.Time)
-		return pod.Revision == m.trial.Revision && m.slotOf(pod) == nil && !m.isControl(pod) && !starting
+		return pod.Revision == m.trial.Revision && m.slotOf(pod) == nil && !m.isControl(pod) && !m.isStarting(pod)
 	})
 	slices.SortFunc(pods, func(a, b Pod) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Name, b.Name))

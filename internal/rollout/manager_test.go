@@ -27,7 +27,9 @@ type manager struct {
 	looks   int
 	// promoted says that the trial came to stage Promoting.
 	promoted bool
-	trace    func(string, ...any)
+	// evictions that were asked for.
+	evictions int
+	trace     func(string, ...any)
 }
 
 // violation of an invariant.
@@ -92,16 +94,21 @@ func (m *manager) runUntil(limit time.Duration, incidents []incident) {
 			incidents[0].strike(m)
 			incidents = incidents[1:]
 		}
-		before := m.fingerprint()
-		m.tick()
-		m.checkWorld()
-		woken := before != m.fingerprint() && m.chance(0.5)
-		switch {
-		case m.awayFor > 0:
-			m.awayFor--
-		case woken || !m.now.Before(m.next):
-			m.lookAround()
-		}
+		m.second()
+	}
+}
+
+// second lets one second pass, and the manager look if its wait is over or a watch wakes it.
+func (m *manager) second() {
+	before := m.fingerprint()
+	m.tick()
+	m.checkWorld()
+	woken := before != m.fingerprint() && m.chance(0.5)
+	switch {
+	case m.awayFor > 0:
+		m.awayFor--
+	case woken || !m.now.Before(m.next):
+		m.lookAround()
 	}
 }
 
@@ -185,6 +192,7 @@ func (m *manager) act(decision Decision) {
 	for _, pod := range decision.Replace {
 		m.trace("%s: evict %s (%s)", m.clock(), pod.Name, pod.Settings.Canonical())
 		m.evict(pod.UID)
+		m.evictions++
 	}
 	for _, change := range decision.Relabel {
 		for _, pod := range m.find(func(pod *worldPod) bool { return pod.UID == change.Pod.UID }) {

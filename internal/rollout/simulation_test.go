@@ -68,7 +68,7 @@ func newSchedule(seed uint64) schedule {
 	s := schedule{manager: newManager(w, candidates[random.IntN(len(candidates))], promoted)}
 	s.manager.looksTwice = pick(0.2)
 	names := slices.Sorted(maps.Keys(kinds))
-	for range random.IntN(5) {
+	for range random.IntN(7) {
 		name := names[random.IntN(len(names))]
 		s.incidents = append(s.incidents, incident{time.Duration(random.IntN(700)) * time.Second, name, kinds[name]})
 	}
@@ -93,10 +93,16 @@ func (s schedule) play() {
 		m.violate("liveness", "the trial is still in stage %s, step %d: %+v", trial.Stage, trial.Step, trial.Verdict)
 		return
 	}
+	s.settle(spoilers)
+}
+
+// settle lets the rest land, and holds what the pods run against how the trial ended.
+func (s schedule) settle(spoilers []string) {
+	m := s.manager
 	for range 60 {
 		m.tick()
 	}
-	spoiled := m.stale > 0 || slices.ContainsFunc(spoilers, func(name string) bool { return strings.Contains(s.names(), name) })
+	spoiled := m.stale > 0 || spoilers == nil || slices.ContainsFunc(spoilers, func(name string) bool { return strings.Contains(s.names(), name) })
 	for _, pod := range m.pods {
 		tuned := runs(pod.Pod, m.candidate)
 		byRight := m.candidate == m.footings[pod.Revision].Declared

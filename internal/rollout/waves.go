@@ -93,7 +93,7 @@ func (m *machine) judgeWaves(tuned, untuned []verdict.Member) v1alpha1.Verdict {
 func (m *machine) nextWave() bool {
 	born := m.bornUntuned()
 	rest := slices.DeleteFunc(m.untuned(), func(pod Pod) bool {
-		return pod.Revision != m.trial.Revision || slices.ContainsFunc(born, func(other Pod) bool { return other.UID == pod.UID })
+		return pod.Revision != m.trial.Revision || m.isStarting(pod) || slices.ContainsFunc(born, func(other Pod) bool { return other.UID == pod.UID })
 	})
 	living := m.living()
 	if len(rest) == 0 && len(living) >= m.Replicas && allReady(living) {
