@@ -26,7 +26,8 @@ func ownVenue(ctx context.Context, output *timeline) (*venue, error) {
 		closed: "the cluster is down, and nothing of it is left", byHand: "make cluster-down",
 	}
 	made.open = func(ctx context.Context) error { return made.openOwn(ctx, output, images) }
-	made.close = cluster.Down
+	// Why a cluster did not start is for its own error to say; what can't be taken away then was not the demonstration's.
+	made.close = func(ctx context.Context) error { _ = cluster.Down(ctx); return nil }
 	return made, nil
 }
 
@@ -38,6 +39,7 @@ func (v *venue) openOwn(ctx context.Context, output *timeline, images stage.Imag
 	if err != nil {
 		return err
 	}
+	v.close = cluster.Down
 	v.kube = stage.Kube{Kubectl: running.Kubectl(), Kubeconfig: running.Kubeconfig()}
 	v.prometheus, v.prometheusURL, v.scrapeInterval = running.PrometheusURL(), running.PrometheusURL(), running.ScrapeInterval()
 	if ranBefore {

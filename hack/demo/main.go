@@ -44,7 +44,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && place.opened() {
 			err = fmt.Errorf("%w\n\n%s", err, place.nextStep(context.WithoutCancel(ctx), chosen.keep))
 		}
 		err = errors.Join(err, leave(ctx, output, place, chosen.keep))
@@ -61,7 +61,7 @@ func run(ctx context.Context) (err error) {
 
 // leave takes away what the demonstration brought, or says how to look at it.
 func leave(ctx context.Context, output *timeline, place *venue, keep bool) error {
-	if keep {
+	if keep && place.opened() {
 		output.text(place.howToLook())
 		return nil
 	}
@@ -72,6 +72,8 @@ func leave(ctx context.Context, output *timeline, place *venue, keep bool) error
 	if err := place.close(ctx); err != nil {
 		return fmt.Errorf("take away what the demonstration brought: %w\nby hand: %s", err, place.byHand)
 	}
-	output.say("end", "%s", place.closed)
+	if place.opened() {
+		output.say("end", "%s", place.closed)
+	}
 	return nil
 }

@@ -175,12 +175,12 @@ func (w *witness) testify() testimony {
 }
 
 // lastGone is when the last canary pod was gone; the error says what keeps this from being known.
-func (t testimony) lastGone() (time.Time, error) {
+func (s testimony) lastGone() (time.Time, error) {
 	var last time.Time
-	if len(t.Pods) == 0 {
+	if len(s.Pods) == 0 {
 		return last, errors.New("the watch saw no pod that started with the candidate")
 	}
-	for _, pod := range t.Pods {
+	for _, pod := range s.Pods {
 		if pod.Gone.IsZero() {
 			return last, fmt.Errorf("pod %s still runs the candidate", pod.Name)
 		}

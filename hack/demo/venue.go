@@ -93,6 +93,9 @@ func (v *venue) howToLook() string {
 To take it away: %[6]s`, keepVariable, v.kube.Kubeconfig, stage.WorkloadNamespace, stage.OperatorNamespace, v.prometheusURL, v.byHand)
 }
 
+// opened says that there is a cluster to look at, and to take something away from.
+func (v *venue) opened() bool { return v.kube.Kubeconfig != "" }
+
 // nextStep keeps what explains a failure, before it is taken away, and says where it is.
 func (v *venue) nextStep(ctx context.Context, kept bool) string {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
