@@ -28,6 +28,9 @@ func findKubectl(ctx context.Context, output io.Writer) (string, error) {
 	return paths[programs.Kubectl], nil
 }
 
+// errDeclined is no failure: it is what the user wanted.
+var errDeclined = errors.New("nothing was done; without " + kubeconfigVariable + " the demonstration plays on a cluster of its own")
+
 // ask shows which cluster it is about, and goes on only where a person says yes.
 func (g *givenCluster) ask(ctx context.Context) error {
 	question, err := describeCluster(g.kubeconfig)
@@ -48,7 +51,7 @@ func (g *givenCluster) ask(ctx context.Context) error {
 		return ctx.Err()
 	case line := <-answered:
 		if !agrees(line) {
-			return errors.New("nothing was done, as you said; without " + kubeconfigVariable + " it plays on a cluster of its own")
+			return errDeclined
 		}
 		return nil
 	}
@@ -75,7 +78,8 @@ func describeCluster(kubeconfig string) (string, error) {
   context  %s
   server   %s
 
-It installs gopacer (namespace %s, a CustomResourceDefinition, cluster roles, a webhook for pods) and a service under
-load (namespace %s), and takes both away at the end.`,
+It installs gopacer (namespace %s, a CustomResourceDefinition, cluster roles, and a webhook that hears of new pods in
+every namespace and changes the demonstration's alone) and a service under load (namespace %s). At the end it takes
+both away.`,
 		loaded.CurrentContext, loaded.Clusters[current.Cluster].Server, stage.OperatorNamespace, stage.WorkloadNamespace), nil
 }

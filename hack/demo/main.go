@@ -23,6 +23,9 @@ func main() {
 	err := run(ctx)
 	switch {
 	case err == nil:
+	case errors.Is(err, errDeclined):
+		fmt.Fprintf(os.Stderr, "\n%v\n", err)
+		os.Exit(1)
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "\nthe demonstration was interrupted")
 		os.Exit(130)
