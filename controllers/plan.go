@@ -62,8 +62,10 @@ func newPlan(spec *v1alpha1.RuntimeTuningPolicySpec) (plan, error) {
 	if p.knobs, err = knobs(spec.Knobs); err != nil {
 		return plan{}, err
 	}
-	p.manual, err = candidates(spec.Strategy)
-	return p, err
+	if p.manual, err = candidates(spec.Strategy); err != nil {
+		return plan{}, err
+	}
+	return p, nil
 }
 
 // missingDefault names what the CRD fills in and a trial can't do without. A duration of nothing is not the same as none.

@@ -1,0 +1,103 @@
+package controllers
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/settings"
+)
+
+func TestPlan(t *testing.T) {
+	spec := newPolicy("policy").Spec
+	off := intstr.FromString("off")
+	spec.Strategy = v1alpha1.Strategy{Type: v1alpha1.StrategyManual, Manual: &v1alpha1.ManualStrategy{Candidates: []v1alpha1.RuntimeSettings{{GOGC: &off}}}}
+	spec.Knobs.GOGC.Mode = v1alpha1.KnobKeep
+	p, err := newPlan(&spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Interval != 10*time.Second || p.WarmUp != 20*time.Second || p.NoDataTimeout != time.Minute || p.cooldown != time.Hour {
+		t.Errorf("times %v %v %v %v", p.Interval, p.WarmUp, p.NoDataTimeout, p.cooldown)
+	}
+	if len(p.Steps) != 1 || p.Steps[0].Canary.IntValue() != 3 || p.Steps[0].Hold != 20*time.Second || p.MaxUnavailable.IntValue() != 1 {
+		t.Errorf("steps %+v, maxUnavailable %s", p.Steps, p.MaxUnavailable.String())
+	}
+	if len(p.SLOs) != 2 || p.SLOs[0].ThresholdSeconds != 0.1 || math.Abs(p.SLOs[0].AllowedShare-0.01) > 1e-12 || p.SLOs[1].AllowedShare != 0.01 {
+		t.Errorf("objectives %+v", p.SLOs)
+	}
+	if p.Gain.MinShare != 0.05 || p.Gain.MinCPUShare != 0.01 || p.knobs.TuneGOGC || p.knobs.MaxGOGC != 200 || p.knobs.MemoryLimitShare != 0.9 {
+		t.Errorf("gain %+v, knobs %+v", p.Gain, p.knobs)
+	}
+	if len(p.manual) != 1 || p.manual[0].GOGC != settings.Off {
+		t.Errorf("candidates %+v", p.manual)
+	}
+}
+
+// TestPlanRefuses every form that the CRD's rules should have kept out.
+func TestPlanRefuses(t *testing.T) {
+	latency := func(threshold time.Duration, share v1alpha1.Percent) []v1alpha1.SLO {
+		return []v1alpha1.SLO{{Name: "fast", Latency: &v1alpha1.LatencySLO{Threshold: metav1.Duration{Duration: threshold}, Target: share}}}
+	}
+	type spec = v1alpha1.RuntimeTuningPolicySpec
+	tests := map[string]struct {
+		spoil func(*spec)
+		word  string
+	}{
+		"no interval":         {func(s *spec) { s.Analysis.Interval = nil }, "analysis.interval"},
+		"interval of nothing": {func(s *spec) { s.Analysis.Interval = seconds(0) }, "analysis.interval"},
+		"interval backwards":  {func(s *spec) { s.Analysis.Interval = seconds(-5) }, "analysis.interval"},
+		"no warm-up":          {func(s *spec) { s.Analysis.WarmUp = nil }, "analysis.warmUp"},
+		"no timeout":          {func(s *spec) { s.Analysis.NoDataTimeout = nil }, "analysis.noDataTimeout"},
+		"no cooldown":         {func(s *spec) { s.Schedule.Cooldown = nil }, "schedule.cooldown"},
+		"no maxUnavailable":   {func(s *spec) { s.Rollout.MaxUnavailable = nil }, "rollout.maxUnavailable"},
+		"bad maxUnavailable":  {func(s *spec) { s.Rollout.MaxUnavailable = ptr.To(intstr.FromString("some")) }, "rollout.maxUnavailable"},
+		"none unavailable":    {func(s *spec) { s.Rollout.MaxUnavailable = ptr.To(intstr.FromInt32(0)) }, "rollout.maxUnavailable"},
+		"no steps":            {func(s *spec) { s.Rollout.Steps = nil }, "rollout.steps"},
+		"no hold":             {func(s *spec) { s.Rollout.Steps[0].Hold = nil }, "rollout.steps[0].hold"},
+		"no canary":           {func(s *spec) { s.Rollout.Steps[0].Canary = intstr.IntOrString{} }, "rollout.steps[0].canary"},
+		"canary in words":     {func(s *spec) { s.Rollout.Steps[0].Canary = intstr.FromString("half") }, "rollout.steps[0].canary"},
+		"canary below none":   {func(s *spec) { s.Rollout.Steps[0].Canary = intstr.FromInt32(-1) }, "rollout.steps[0].canary"},
+		"empty objective":     {func(s *spec) { s.SLOs = []v1alpha1.SLO{{Name: "fast"}} }, "spec.slos[fast]"},
+		"both objectives":     {func(s *spec) { s.SLOs[0].Errors = s.SLOs[1].Errors }, "spec.slos[latency]"},
+		"threshold of 0":      {func(s *spec) { s.SLOs = latency(0, "99%") }, "spec.slos[fast]"},
+		"target in words":     {func(s *spec) { s.SLOs = latency(time.Second, "most") }, "spec.slos[fast]"},
+		"errors of no number": {func(s *spec) { s.SLOs[1].Errors.Max = "NaN%" }, "spec.slos[errors]"},
+		"errors below none":   {func(s *spec) { s.SLOs[1].Errors.Max = "-1%" }, "spec.slos[errors]"},
+		"errors above all":    {func(s *spec) { s.SLOs[1].Errors.Max = "101%" }, "spec.slos[errors]"},
+		"no gain":             {func(s *spec) { s.Objective.MinGain = "" }, "objective.minGain"},
+		"infinite gain":       {func(s *spec) { s.Objective.MinGain = "Inf%" }, "objective.minGain"},
+		"no share of memory":  {func(s *spec) { s.Knobs.GOMEMLIMIT.PercentOfLimit = "" }, "percentOfLimit"},
+		"manual without list": {func(s *spec) { s.Strategy.Type = v1alpha1.StrategyManual }, "spec.strategy"},
+		"list without manual": {func(s *spec) { s.Strategy.Manual = &v1alpha1.ManualStrategy{} }, "spec.strategy"},
+		"candidate in words": {func(s *spec) {
+			bad := intstr.FromString("high")
+			s.Strategy = v1alpha1.Strategy{Type: v1alpha1.StrategyManual, Manual: &v1alpha1.ManualStrategy{Candidates: []v1alpha1.RuntimeSettings{{GOGC: &bad}}}}
+		}, "candidates[0]"},
+	}
+	for name, test := range tests {
+		spec := newPolicy("policy").Spec
+		test.spoil(&spec)
+		p, err := newPlan(&spec)
+		if err == nil || !strings.Contains(err.Error(), test.word) {
+			t.Errorf("%s: %v, want a word on %s", name, err, test.word)
+		}
+		if err != nil && (len(p.Steps) > 0 || p.manual != nil) {
+			t.Errorf("%s: an error and a plan", name)
+		}
+	}
+}
+
+func TestShare(t *testing.T) {
+	for text, want := range map[v1alpha1.Percent]float64{"0%": 0, "100%": 1, "5%": 0.05, "0.05%": 0.0005} {
+		if got, err := share(text); err != nil || math.Abs(got-want) > 1e-15 {
+			t.Errorf("%s is %v, %v; want %v", text, got, err, want)
+		}
+	}
+}
