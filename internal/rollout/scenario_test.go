@@ -88,7 +88,7 @@ var scenarios = []scenario{
 	{name: "waves: webhook down", when: inWaves, do: kinds["webhook down"], result: stays, reason: v1alpha1.ReasonPromoted, within: 5 * minute, most: 3},
 	{name: "waves: evictions denied", when: inWaves, do: kinds["evictions denied"], result: stays, reason: v1alpha1.ReasonPromoted, within: 12 * minute, most: 600},
 	{name: "waves: paused rollout", when: inWaves, do: kinds["paused rollout"], result: stays, reason: v1alpha1.ReasonPromoted, within: 12 * minute, most: 1},
-	{name: "waves: scaled to zero", when: inWaves, do: scaleTo(0), result: stays, reason: v1alpha1.ReasonPromoted, within: minute, most: 1},
+	{name: "waves: scaled to zero", when: inWaves, do: scaleTo(0), result: stays, reason: v1alpha1.ReasonPromoted, within: 20 * time.Second, most: 1},
 	{name: "waves: scaled up at the end", when: wavesDone, do: both("slow start", "scale up"), result: stays, reason: v1alpha1.ReasonPromoted, within: 3 * minute},
 	{name: "waves: pod wavers at the end", when: wavesDone, do: kinds["canary wavers"], result: stays, reason: v1alpha1.ReasonPromoted, within: 3 * minute},
 	{name: "waves: new revision", when: inWaves, do: kinds["new revision"], result: stays, reason: v1alpha1.ReasonPromoted, within: minute, most: 1},
