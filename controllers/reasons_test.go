@@ -19,6 +19,8 @@ import (
 // situation is a world in which no trial starts.
 type situation struct {
 	reason string
+	// word of the message that says what to change.
+	word string
 	// replicas and containers of the target: 6 and app, unless said otherwise.
 	replicas   int32
 	containers []corev1.Container
@@ -61,14 +63,14 @@ func situations() map[string]situation {
 		"baseline fails":         {reason: v1alpha1.ReasonBaselineBreachesSLO, world: measuring(func(p *signal.Pod) { p.FailedRequests = p.Requests })},
 		"breach while observing": {reason: v1alpha1.ReasonBaselineBreachesSLO, policy: inMode(v1alpha1.ModeObserve), world: func(w *world) { w.prometheus.alter = breach("25") }},
 		"unknown target":         {reason: v1alpha1.ReasonTargetNotFound, replicas: -1},
-		"unknown container":      {reason: v1alpha1.ReasonContainerNotFound, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Container = "other" }},
+		"unknown container":      {reason: v1alpha1.ReasonContainerNotFound, word: "one of app", policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Container = "other" }},
 		"two containers":         {reason: v1alpha1.ReasonContainerAmbiguous, containers: []corev1.Container{app("25"), {Name: "proxy", Image: "proxy"}}},
 		"unknown provider":       {reason: v1alpha1.ReasonProviderNotFound, world: func(w *world) { w.prometheus.unknownProvider = prometheus.ErrUnknownProvider }},
 		"valueFrom":              {reason: v1alpha1.ReasonUnmanageableEnv, containers: []corev1.Container{{Name: "app", Image: "app", Env: []corev1.EnvVar{secret}}}},
 		"duplicate env":          {reason: v1alpha1.ReasonUnmanageableEnv, containers: []corev1.Container{{Name: "app", Image: "app", Env: append(app("25").Env, app("50").Env...)}}},
-		"no runtime metrics":     {reason: v1alpha1.ReasonSignalUnavailable, world: measuring(func(p *signal.Pod) { p.GCCPUSeconds = signal.Value{} })},
+		"no runtime metrics":     {reason: v1alpha1.ReasonSignalUnavailable, word: "WithGoCollectorRuntimeMetrics", world: measuring(func(p *signal.Pod) { p.GCCPUSeconds = signal.Value{} })},
 		"no CPU time":            {reason: v1alpha1.ReasonSignalUnavailable, world: measuring(func(p *signal.Pod) { p.CPUSeconds = present(0) })},
-		"no histogram":           {reason: v1alpha1.ReasonSLOUnmeasured, world: measuring(func(p *signal.Pod) { p.Latency, p.LatencyState = nil, signal.Absent })},
+		"no histogram":           {reason: v1alpha1.ReasonSLOUnmeasured, word: "spec.metrics.latency", world: measuring(func(p *signal.Pod) { p.Latency, p.LatencyState = nil, signal.Absent })},
 		"no status":              {reason: v1alpha1.ReasonSLOUnmeasured, world: measuring(func(p *signal.Pod) { p.FailedRequests = signal.Value{} })},
 		"unusable histogram":     {reason: v1alpha1.ReasonSLOUnmeasured, world: measuring(func(p *signal.Pod) { p.LatencyState = signal.NotFinite })},
 		"coarse buckets":         {reason: v1alpha1.ReasonSLOUnmeasured, policy: inMode(v1alpha1.ModeObserve), world: measuring(coarse)},
@@ -146,7 +148,7 @@ func TestI9Quiet(t *testing.T) {
 			pods := w.versions()
 			policy := w.rest()
 			ready := meta.FindStatusCondition(policy.Status.Conditions, v1alpha1.ConditionReady)
-			if ready == nil || ready.Reason != situation.reason || ready.Message == "" {
+			if ready == nil || ready.Reason != situation.reason || ready.Message == "" || !strings.Contains(ready.Message, situation.word) {
 				t.Fatalf("Ready is %s, want %s", dump(ready), situation.reason)
 			}
 			if got := meta.IsStatusConditionTrue(policy.Status.Conditions, v1alpha1.ConditionStalled); got != stalledReason(situation.reason) {

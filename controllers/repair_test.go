@@ -112,12 +112,13 @@ func TestRepairKeepsAway(t *testing.T) {
 	for name, change := range map[string]struct {
 		policy func(*v1alpha1.RuntimeTuningPolicy)
 		world  func(*world)
+		reason string
 	}{
-		"mode Recommend": {policy: inMode(v1alpha1.ModeRecommend)},
-		"suspended":      {policy: suspending(v1alpha1.SuspendHold)},
-		"rolling out":    {world: (*world).pauseRollout},
-		"scaling":        {world: func(w *world) { w.showReplicas(5) }},
-		"pods down":      {world: (*world).oneDown},
+		"mode Recommend": {policy: inMode(v1alpha1.ModeRecommend), reason: v1alpha1.ReasonRecommended},
+		"suspended":      {policy: suspending(v1alpha1.SuspendHold), reason: v1alpha1.ReasonSuspended},
+		"rolling out":    {world: (*world).pauseRollout, reason: v1alpha1.ReasonWaitingForTarget},
+		"scaling":        {world: func(w *world) { w.showReplicas(5) }, reason: v1alpha1.ReasonRepairing},
+		"pods down":      {world: (*world).oneDown, reason: v1alpha1.ReasonRepairing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorldInMemory(t)
@@ -136,6 +137,9 @@ func TestRepairKeepsAway(t *testing.T) {
 			}
 			if !maps.Equal(pods, w.versions()) {
 				t.Errorf("a pod was touched; status %s", dump(w.get().Status))
+			}
+			if got := reasonOf(w.get()); got != change.reason {
+				t.Errorf("Ready is %s, want %s", got, change.reason)
 			}
 		})
 	}

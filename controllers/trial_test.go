@@ -198,6 +198,17 @@ func TestTargetGoneInTrial(t *testing.T) {
 	}
 }
 
+// TestTrialReadsServer: a running trial rests on the API server itself, whatever a cache says.
+func TestTrialReadsServer(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.tune(nil)
+	w.run(slotsTaken)
+	w.reconciler.Client = writingTo{Client: w.client(), reader: newWorldInMemory(t).client()}
+	if policy := w.run(ended); policy.Status.History[0].Result != v1alpha1.TrialPromoted {
+		t.Errorf("it ended with %s", dump(policy.Status.History))
+	}
+}
+
 func TestHold(t *testing.T) {
 	w := newWorldInMemory(t)
 	w.tune(nil)
