@@ -39,8 +39,9 @@ func (l layout) launch(c component) (machine.Process, error) {
 	}
 	defer func() { _ = log.Close() }()
 	// The shell joins the cluster's control group before it becomes the component, so no child
-	// of it can ever be outside.
-	script := []string{"-c", `echo 0 >"$0" && exec "$@"`, join, c.program}
+	// of it can ever be outside. It closes what the caller left open: a lock that it holds, as
+	// flock(1) has it, would else be held for as long as the cluster lives.
+	script := []string{"-c", `echo 0 >"$0" && exec "$@" 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-`, join, c.program}
 	// It outlives whoever started it, so no context ends it.
 	command := exec.CommandContext(context.Background(), "/bin/sh", append(script, c.arguments...)...)
 	command.Stdout, command.Stderr = log, log
