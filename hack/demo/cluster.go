@@ -48,8 +48,12 @@ func (v *venue) openOwn(ctx context.Context, output *timeline, images stage.Imag
 			return err
 		}
 	}
+	output.waiting("loading the images into the cluster")
+	if err := stage.Load(ctx, running, images); err != nil {
+		return err
+	}
 	output.say("cluster", "a real Kubernetes cluster with Prometheus runs on this machine")
-	return stage.Load(ctx, running, images)
+	return nil
 }
 
 // clear takes away what an earlier demonstration left: its policy's status would make another demonstration of this one.

@@ -51,7 +51,7 @@ func (s *show) testify(ctx context.Context, seen testimony) error {
 			s.result.Revert.Trial.Reason, seen.Polls, written(share, s.script.latency.allowed), s.script.latency.threshold)
 	}
 	s.result.Revert.Seconds = gone.Sub(seen.FirstBreach).Round(100 * time.Millisecond).Seconds()
-	s.output.say("measured", "%.1f s from the first breaching sample (%s of %.0f requests slow) to the last canary pod gone; %d pod(s) ran the candidate",
+	s.output.say("measured", "%.1f s from the first breaching sample (%s of %.0f requests slow) to the last canary pod gone; pods that ever ran the candidate: %d",
 		s.result.Revert.Seconds, written(share, seen.Share), seen.Requests, len(seen.Pods))
 	pods, err := s.readyPods(ctx, 0)
 	if err != nil {
@@ -73,7 +73,12 @@ func (s *show) measure(ctx context.Context, label string) (sheet, error) {
 		if time.Now().After(deadline) {
 			return sheet{}, fmt.Errorf("waited %s for %s of a steady service: %w", steadyLimit, window, err)
 		}
-		s.output.waiting("measuring the service %s over %s: %v", label, window, err)
+		if s.follow.started() {
+			if err := s.follow.look(ctx); err != nil {
+				return sheet{}, err
+			}
+		}
+		s.output.waiting("measuring the service, %s, over %s: %v", label, window, err)
 		select {
 		case <-ctx.Done():
 			return sheet{}, ctx.Err()

@@ -36,9 +36,12 @@ func (n *narrator) look(policy *v1alpha1.RuntimeTuningPolicy) []line {
 	return n.lines
 }
 
-// rest tells what the policy says of itself between trials.
+// rest tells what the policy says of itself between trials. Of one that has just ended the record tells more.
 func (n *narrator) rest(after *v1alpha1.RuntimeTuningPolicyStatus) {
 	was, is := condition(&n.before, v1alpha1.ConditionReady), condition(after, v1alpha1.ConditionReady)
+	if is.Reason == v1alpha1.ReasonPromoting || is.Reason == v1alpha1.ReasonReverting {
+		return
+	}
 	if is.Reason != "" && (was.Reason != is.Reason || was.Message != is.Message) {
 		n.add("policy", "%s: %s", is.Reason, is.Message)
 	}
@@ -97,7 +100,7 @@ func (n *narrator) canary(policy *v1alpha1.RuntimeTuningPolicy, was *v1alpha1.Tr
 		return
 	}
 	if now.Step > was.Step {
-		n.add(name(now.Number), "step %d of %d: %s canary pod(s), and fresh control pods beside them", now.Step+1, steps, policy.Spec.Rollout.Steps[now.Step].Canary.String())
+		n.add(name(now.Number), "step %d of %d: canary pods: %s, with control pods of the same age beside them", now.Step+1, steps, policy.Spec.Rollout.Steps[now.Step].Canary.String())
 	}
 	for _, slot := range now.Slots {
 		if slot.PodName != "" && !slices.Contains(was.Slots, slot) {

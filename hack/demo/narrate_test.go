@@ -75,7 +75,7 @@ func TestNarration(t *testing.T) {
 		}
 	}
 	expect("start", func() {}, "trial 1: tries GOGC=50 instead of GOGC=25. GC is dear",
-		"trial 1: step 1 of 2: 1 canary pod(s), and fresh control pods beside them")
+		"trial 1: step 1 of 2: canary pods: 1, with control pods of the same age beside them")
 	expect("open slot", func() { trial.Slots = []v1alpha1.Slot{{ID: "aaaaaaaa"}} })
 	expect("taken slot", func() { trial.Slots[0].PodName = "checkout-a" }, "trial 1: pod checkout-a started with the candidate")
 	expect("verified", func() { trial.VerifiedAt = ptr.To(at(10)) },
@@ -83,7 +83,7 @@ func TestNarration(t *testing.T) {
 	expect("warm", func() { trial.WarmAt = ptr.To(at(30)) }, "trial 1: warm: judged every 5s from now on")
 	expect("judged", func() { trial.Verdict = passed("none slow") })
 	expect("next step", func() { trial.Step, trial.VerifiedAt, trial.WarmAt = 1, nil, nil },
-		"trial 1: step 1 of 2 passed. none slow", "trial 1: step 2 of 2: 3 canary pod(s), and fresh control pods beside them")
+		"trial 1: step 1 of 2 passed. none slow", "trial 1: step 2 of 2: canary pods: 3, with control pods of the same age beside them")
 	expect("promoted", func() { trial.Stage = v1alpha1.StagePromoting }, "trial 1: step 2 of 2 passed. none slow",
 		"trial 1: PROMOTED: GOGC=50 is the new baseline; the other pods follow, 1 at a time")
 	expect("reverting", func() {

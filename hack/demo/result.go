@@ -105,7 +105,9 @@ func describe(ctx context.Context, config *rest.Config, asked meter) (result, er
 	if err != nil {
 		return made, fmt.Errorf("ask Prometheus for its version: %w; see that its address is right", err)
 	}
-	made.Versions.Prometheus = build.Version
+	if made.Versions.Prometheus = build.Version; build.Version == "" {
+		made.Versions.Prometheus = "unknown: built from its sources without one"
+	}
 	return made, nil
 }
 

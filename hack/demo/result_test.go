@@ -35,8 +35,8 @@ func sampleResult() *result {
 func TestTable(t *testing.T) {
 	got := sampleResult().table(objective{edge: "0.01", threshold: "10ms", allowed: 0.4})
 	for _, want := range []string{
-		"GOGC=25", "GOGC=50", "0.80 ms", "0.40 ms", "-50 %", "10.00 %", "5.00 %", "slow requests, over 10ms", "allowed 40.00 %",
-		"50 MiB", "75 MiB", "+50 %", "10800", "over 1m each, on 2 and 2 pods", "41.0 s from the first breaching sample", "22s of that is the warm-up",
+		"GOGC=25", "GOGC=50", "0.80 ms", "0.40 ms", "-50 %", "10.0 %", "5.0 %", "slow requests, over 10ms", "allowed 40.0 %",
+		"50 MiB", "75 MiB", "+50 %", "10800", "over 1m each, on 2 and 2 pods", "1 of 2 ever ran it", "41.0 s from the first breaching sample", "was 22s of that",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the table lacks %q:\n%s", want, got)

@@ -28,13 +28,13 @@ func (r *result) table(latency objective) string {
 		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\n", title, written(asked.kind, was), written(asked.kind, is), changed)
 	}
 	_ = columns.Flush() // a strings.Builder takes everything
-	seen, record := r.Revert.Witness, r.Revert.Trial
-	fmt.Fprintf(&text, "\nreverted   %s: %s\n", settingsText(record.Candidate), record.Message)
-	fmt.Fprintf(&text, "           %.1f s from the first breaching sample, seen by a poll of Prometheus every %s, to the last canary pod gone;\n"+
-		"           %s of that is the warm-up, in which only crashes, OOM kills and readiness count\n",
+	record := r.Revert.Trial
+	fmt.Fprintf(&text, "\nreverted   %s\n", settingsText(record.Candidate))
+	fmt.Fprintf(&text, "because    %s: %s\n", record.Reason, record.Message)
+	fmt.Fprintf(&text, "pods       %d of %d ever ran it\n", len(r.Revert.Witness.Pods), len(promoted.Pods))
+	fmt.Fprintf(&text, "took       %.1f s from the first breaching sample, by a poll of Prometheus every %s, to the last canary pod gone;\n"+
+		"           the warm-up, in which crashes count but latency does not, was %s of that\n",
 		r.Revert.Seconds, pollInterval, r.Revert.warmUpShare().Round(time.Second))
-	fmt.Fprintf(&text, "           at most %s of the requests to the %d pod(s) that ran it were slow, and none of the other pods had it\n",
-		written(share, seen.Worst), len(seen.Pods))
 	return text.String()
 }
 
@@ -44,7 +44,7 @@ func written(as kind, value float64) string {
 	case perRequest:
 		return fmt.Sprintf("%.2f ms", 1000*value)
 	case share:
-		return fmt.Sprintf("%.2f %%", 100*value)
+		return fmt.Sprintf("%.1f %%", 100*value)
 	case bytes:
 		return fmt.Sprintf("%.0f MiB", value/(1<<20))
 	default:
