@@ -119,7 +119,7 @@ func LackOfSpace(folder, purpose string, bytes uint64) []Lack {
 // LackOfPorts says which of the addresses something else listens on.
 func LackOfPorts(wanted []netip.AddrPort) []Lack {
 	var taken []netip.AddrPort
-	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+	for _, name := range []string{"/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"} {
 		file, err := os.Open(name)
 		if err != nil {
 			continue

@@ -39,7 +39,7 @@ func FindProcess(id int) (Process, error) {
 // does not.
 func (p Process) Alive() bool {
 	stat, err := readStat(p.ID)
-	return err == nil && stat.startTime == p.StartTime && stat.state != 'Z' && stat.state != 'X'
+	return err == nil && stat.startTime == p.StartTime && !stat.ended()
 }
 
 // Signal sends a signal to exactly this process. A process that has ended is no error.
@@ -82,7 +82,14 @@ func (p Process) wait(ctx context.Context, limit time.Duration) error {
 
 type processStat struct {
 	state     byte
+	threads   uint64
 	startTime uint64
+}
+
+// ended says whether nothing of the process runs. A process shows as ended when its first thread
+// has; until the others have as well, its ports are still taken.
+func (s processStat) ended() bool {
+	return s.state == 'X' || (s.state == 'Z' && s.threads <= 1)
 }
 
 func readStat(id int) (processStat, error) {
@@ -96,7 +103,7 @@ func readStat(id int) (processStat, error) {
 // parseStat reads /proc/PID/stat. The second field is the program's name in parentheses and can
 // have any character in it, so the fields are counted from the last parenthesis.
 func parseStat(content string) (processStat, error) {
-	const stateField, startTimeField = 0, 19
+	const stateField, threadsField, startTimeField = 0, 17, 19
 	_, rest, found := cutLast(content, ") ")
 	fields := strings.Fields(rest)
 	if !found || len(fields) <= startTimeField {
@@ -106,7 +113,11 @@ func parseStat(content string) (processStat, error) {
 	if err != nil {
 		return processStat{}, fmt.Errorf("parse the start time in process status %q: %w", content, err)
 	}
-	return processStat{state: fields[stateField][0], startTime: startTime}, nil
+	threads, err := strconv.ParseUint(fields[threadsField], 10, 64)
+	if err != nil {
+		return processStat{}, fmt.Errorf("parse the number of threads in process status %q: %w", content, err)
+	}
+	return processStat{state: fields[stateField][0], threads: threads, startTime: startTime}, nil
 }
 
 func cutLast(text, separator string) (before, after string, found bool) {

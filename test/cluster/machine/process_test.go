@@ -13,15 +13,20 @@ func TestParseStat(t *testing.T) {
 		content   string
 		wantState byte
 		wantStart uint64
+		wantEnded bool
 		wantError bool
 	}{
 		"a plain name": {
 			content:   "4242 (etcd) S 1 4242 4242 0 -1 4194560 1 0 0 0 5 3 0 0 20 0 9 0 123456 1 2 3",
 			wantState: 'S', wantStart: 123456,
 		},
-		"a name like the end of a name": {
+		"a name like the end of a name, with threads that still run": {
 			content:   "7 (a) R 1 (b)) Z 1 7 7 0 -1 4194560 1 0 0 0 5 3 0 0 20 0 9 0 99 1 2 3",
 			wantState: 'Z', wantStart: 99,
+		},
+		"ended": {
+			content:   "7 (etcd) Z 1 7 7 0 -1 4194560 1 0 0 0 5 3 0 0 20 0 1 0 99 1 2 3",
+			wantState: 'Z', wantStart: 99, wantEnded: true,
 		},
 		"cut short":  {content: "7 (etcd) S 1 7", wantError: true},
 		"empty":      {content: "", wantError: true},
@@ -31,6 +36,9 @@ func TestParseStat(t *testing.T) {
 			stat, err := parseStat(test.content)
 			if (err != nil) != test.wantError {
 				t.Fatalf("parseStat() error = %v, want one: %v", err, test.wantError)
+			}
+			if stat.ended() != test.wantEnded {
+				t.Errorf("ended() = %v, want %v", stat.ended(), test.wantEnded)
 			}
 			if stat.state != test.wantState || stat.startTime != test.wantStart {
 				t.Errorf("parseStat() = %c %d, want %c %d", stat.state, stat.startTime, test.wantState, test.wantStart)
