@@ -221,7 +221,11 @@ func (s *scene) awaitEvents(reasons ...string) {
 
 // measured asks Prometheus for a metric of every pod.
 func (s *scene) measured(ctx context.Context, metric string) (map[string]float64, error) {
-	query := fmt.Sprintf("%s{namespace=%q,container=%q}", metric, s.namespace, stage.WorkloadDeployment)
+	return s.ask(ctx, fmt.Sprintf("%s{namespace=%q,container=%q}", metric, s.namespace, stage.WorkloadDeployment))
+}
+
+// ask asks Prometheus for one number of every pod.
+func (s *scene) ask(ctx context.Context, query string) (map[string]float64, error) {
 	answer, _, _, err := s.prometheus.Query(ctx, query, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("ask Prometheus for %s: %w", query, err)

@@ -3,14 +3,20 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
+	"github.com/gopacer/gopacer/internal/verdict"
 	"github.com/gopacer/gopacer/test/stage"
 )
 
@@ -131,15 +137,53 @@ func nullCandidate(t *testing.T) {
 	s.checkUntried()
 }
 
-// noTraffic is a negative control: without load nothing can be judged, so that even a good candidate is not tried.
+// noTraffic is a negative control: without load nothing can be judged, so that even a good candidate is not tried. The service had
+// requests once, since it does not count what it never had.
 func noTraffic(t *testing.T) {
-	s := play(t, "quiet", stage.Workload{Rate: -1})
+	s := play(t, "quiet", stage.Workload{Rate: 5})
+	s.awaitRequests("every pod to have had a request", func(requests map[string]float64) bool { return len(requests) == replicas })
+	s.scaleLoad(0)
 	s.watched.protect()
+	s.awaitRequests("requests to be few", func(requests map[string]float64) bool {
+		sum := 0.0
+		for _, count := range requests {
+			sum += count
+		}
+		return sum < verdict.MinRequests/2
+	})
 	wanted := spec()
 	wanted.Strategy = manual(100)
 	s.create(wanted)
 	s.awaitReason(v1alpha1.ReasonNoTraffic, startLimit)
 	s.checkUntried()
+}
+
+// awaitRequests waits for what a check wants of the requests of each pod, in a window as long as that of a target at rest.
+func (s *scene) awaitRequests(what string, check func(requests map[string]float64) bool) {
+	s.t.Helper()
+	s.await(what, startLimit, func(ctx context.Context) error {
+		requests, err := s.ask(ctx, fmt.Sprintf("sum by (pod) (increase(http_request_duration_seconds_count{namespace=%q}[%s]))", s.namespace, 10*interval))
+		if err == nil && !check(requests) {
+			err = fmt.Errorf("requests are %v", requests)
+		}
+		return err
+	})
+}
+
+// scaleLoad starts or stops the load generator.
+func (s *scene) scaleLoad(replicas int32) {
+	s.t.Helper()
+	s.watched.pardon(true)
+	load := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: stage.LoadDeployment}}
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
+	if err := s.client.Patch(s.t.Context(), load, patch); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.kube.AwaitDeployment(s.t.Context(), s.namespace, stage.LoadDeployment, readyLimit); err != nil {
+		s.t.Fatal(err)
+	}
+	s.watcher.settle(s.t.Context())
+	s.watched.pardon(false)
 }
 
 // checkUntried wants no trial to have started, and none to start within a few looks.

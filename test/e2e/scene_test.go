@@ -126,24 +126,6 @@ func (s *scene) close() {
 	}
 }
 
-// dump shows a person what there is to see.
-func (s *scene) dump(ctx context.Context) {
-	s.t.Log(s.kube.Explain(ctx, s.namespace))
-	for _, arguments := range [][]string{
-		{"get", "runtimetuningpolicies", "--namespace", s.namespace, "--output", "yaml"},
-		{"get", "events.events.k8s.io", "--namespace", s.namespace, "--field-selector", "regarding.kind=RuntimeTuningPolicy",
-			"--output", "custom-columns=AT:.metadata.creationTimestamp,REASON:.reason,NOTE:.note"},
-		{"get", "pods", "--namespace", stage.OperatorNamespace, "--output", "wide"},
-		{"logs", "--namespace", stage.OperatorNamespace, "deployment/" + stage.OperatorDeployment, "--tail", "60"},
-	} {
-		output, err := s.kube.Run(ctx, "", arguments...)
-		if err != nil {
-			output += err.Error()
-		}
-		s.t.Logf("kubectl %v\n%s", arguments, output)
-	}
-}
-
 // await polls until a check returns nil. A check that sees that it can't come about any more fails the test itself.
 func (s *scene) await(what string, limit time.Duration, check func(ctx context.Context) error) {
 	s.t.Helper()
