@@ -46,6 +46,7 @@ func (f *follower) until(ctx context.Context, what string, limit time.Duration, 
 		if reached, err := done(&f.policy); reached || err != nil {
 			return err
 		}
+		f.output.waiting("%s", outlook(&f.policy, time.Now()))
 		if time.Now().After(deadline) {
 			return fmt.Errorf("waited %s for %s; the policy says: %s", limit, what, outlook(&f.policy, time.Now()))
 		}
@@ -73,7 +74,6 @@ func (f *follower) look(ctx context.Context) error {
 	for _, told := range f.narrator.look(&policy) {
 		f.output.say(told.subject, "%s", told.text)
 	}
-	f.output.waiting("%s", outlook(&policy, time.Now()))
 	return f.giveUpIfStalled()
 }
 

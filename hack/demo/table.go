@@ -29,6 +29,9 @@ func (r *result) table(latency objective) string {
 	}
 	_ = columns.Flush() // a strings.Builder takes everything
 	record := r.Revert.Trial
+	fmt.Fprintf(&text, "\npromoted   %s\n", promoted.Settings)
+	fmt.Fprintf(&text, "because    %s\n", r.Promotion.Trial.Message)
+	fmt.Fprintf(&text, "           (canary pods beside control pods, at the same time; the table compares two times)\n")
 	fmt.Fprintf(&text, "\nreverted   %s\n", settingsText(record.Candidate))
 	fmt.Fprintf(&text, "because    %s: %s\n", record.Reason, record.Message)
 	fmt.Fprintf(&text, "pods       %d of %d ever ran it\n", len(r.Revert.Witness.Pods), len(promoted.Pods))
