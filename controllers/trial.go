@@ -101,11 +101,10 @@ func (p *pass) trialSummary() summary {
 	trial := p.policy.Status.Trial
 	if trial == nil {
 		record := p.decision.Record
-		reason := v1alpha1.ReasonReverting
 		if record.Result == v1alpha1.TrialPromoted {
-			reason = v1alpha1.ReasonPromoting
+			return underWay(v1alpha1.ReasonPromoting, fmt.Sprintf("trial %d has ended: every pod runs its candidate", record.Number))
 		}
-		return underWay(reason, fmt.Sprintf("trial %d has ended: %s (%s)", record.Number, record.Result, record.Reason))
+		return underWay(v1alpha1.ReasonReverting, fmt.Sprintf("trial %d has ended: reverted for %s", record.Number, record.Reason))
 	}
 	candidate := "an unreadable candidate"
 	if parsed, err := settings.FromAPI(trial.Candidate); err == nil {

@@ -115,7 +115,7 @@ func TestCombine(t *testing.T) {
 		reason, message string
 	}{
 		"nothing":                           {nil, v1alpha1.OutcomePass, v1alpha1.ReasonPassed, ""},
-		"passes speak through the last":     {[]v1alpha1.Check{pass, pass2}, v1alpha1.OutcomePass, v1alpha1.ReasonPassed, "about Two"},
+		"passes speak together":             {[]v1alpha1.Check{pass, pass2}, v1alpha1.OutcomePass, v1alpha1.ReasonPassed, "about One; about Two"},
 		"inconclusive over pass":            {[]v1alpha1.Check{pass, open, pass2}, v1alpha1.OutcomeInconclusive, "Open", "about Open"},
 		"invalid over inconclusive":         {[]v1alpha1.Check{open, invalid, open}, v1alpha1.OutcomeInvalid, "Bad", "about Bad"},
 		"unknown is like invalid":           {[]v1alpha1.Check{open, unknown, pass}, "Newer", "Unknown", "about Unknown"},

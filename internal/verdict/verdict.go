@@ -70,7 +70,8 @@ func JudgeHealth(now time.Time, canary, control []Member) v1alpha1.Verdict {
 	return Combine(now, Guardrails(now, canary, control))
 }
 
-// Combine sums checks up. The verdict takes reason and message from the first of the weightiest checks.
+// Combine sums checks up. The verdict takes reason and message from the first of the weightiest checks, and
+// the messages of all where all pass.
 func Combine(now time.Time, checks []v1alpha1.Check) v1alpha1.Verdict {
 	checks = slices.Clone(checks)
 	verdict := v1alpha1.Verdict{Outcome: v1alpha1.OutcomePass, Reason: v1alpha1.ReasonPassed, At: metav1.NewTime(now), Checks: checks}
@@ -82,10 +83,20 @@ func Combine(now time.Time, checks []v1alpha1.Check) v1alpha1.Verdict {
 			verdict.Outcome, verdict.Reason, verdict.Message = check.Outcome, check.Reason, checks[i].Message
 		}
 	}
-	if verdict.Outcome == v1alpha1.OutcomePass && len(checks) > 0 {
-		verdict.Message = checks[len(checks)-1].Message
+	if verdict.Outcome == v1alpha1.OutcomePass {
+		verdict.Message = shorten(strings.Join(messages(checks), "; "))
 	}
 	return verdict
+}
+
+func messages(checks []v1alpha1.Check) []string {
+	var told []string
+	for _, check := range checks {
+		if check.Message != "" {
+			told = append(told, check.Message)
+		}
+	}
+	return told
 }
 
 // weight puts the canary's own breach above one that the control pods share: the shared one excuses the candidate, so it must not hide
