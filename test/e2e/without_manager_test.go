@@ -187,6 +187,13 @@ func (s *scene) replaceTwo(tuned settings.Settings) {
 // uninstalled takes gopacer away as its manual says. Nothing of it is left, and every pod runs what its template declares.
 func (s *scene) uninstalled() {
 	ctx := s.t.Context()
+	policy := s.policy()
+	if err := s.client.Delete(ctx, policy); err != nil {
+		s.t.Fatal(err)
+	}
+	s.await("the policy to be gone", endLimit, s.gone(policy))
+	s.awaitPods(declared(), soonLimit)
+	s.watcher.settle(ctx)
 	s.watcher.stop() // what it watches goes away
 	if err := stage.UninstallOperator(ctx, s.kube); err != nil {
 		s.t.Fatal(err)
