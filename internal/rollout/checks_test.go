@@ -206,4 +206,3 @@ func (m *manager) checkRepeated(before v1alpha1.Trial, view View, decision Decis
 		m.violate("I5", "the same look decides something else the second time: %s", cmp.Diff(decision, again))
 	}
 }
-

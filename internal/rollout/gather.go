@@ -50,6 +50,11 @@ func (m *machine) gatherControls() bool {
 	return false
 }
 
+// gatherUnmeasured gathers pods without a question to Prometheus, as long as no canary pod of an earlier step needs to be watched.
+func (m *machine) gatherUnmeasured() bool {
+	return len(m.inTheirStride(m.canaries())) == 0 && m.gatherPods()
+}
+
 // gatherPods replaces pods until every slot is taken, and then until there are as many fresh control pods. It lets the look go on once all
 // of them are ready. A pod of a verified step that lost its readiness is the guardrails' and the verdict's business.
 func (m *machine) gatherPods() bool {

@@ -89,9 +89,9 @@ func (m *machine) steps() (measured, unmeasured []func() bool) {
 	case v1alpha1.StageCanary:
 		unmeasured = []func() bool{
 			m.stopIfAsked, m.stopIfTargetMoved, m.bindSlots, m.revertIfUndone, m.revertOnHarm, m.stopClockOnHold, m.evictStrays, m.openSlots,
-			m.gatherControls, m.gatherPods, m.waitForInterval,
+			m.gatherControls, m.gatherUnmeasured, m.waitForInterval,
 		}
-		measured = []func() bool{m.verify, m.warmUp, m.judge}
+		measured = []func() bool{m.revertOnEarlyBreach, m.gatherPods, m.verify, m.warmUp, m.judge}
 	case v1alpha1.StagePromoting:
 		unmeasured = []func() bool{m.finishIfTargetMoved, m.stopIfAsked, m.revertOnWaveHarm, m.stopClockOnHold}
 		measured = []func() bool{m.revertOnWaveBreach, m.nextWave, m.finishWaves}

@@ -21,8 +21,11 @@ func atOnce(*v1alpha1.Trial) bool { return true }
 func gathering(trial *v1alpha1.Trial) bool { return len(trial.Slots) > 0 && trial.Step == 0 }
 func verified(trial *v1alpha1.Trial) bool  { return trial.VerifiedAt != nil && trial.Step == 1 }
 func warm(trial *v1alpha1.Trial) bool      { return trial.WarmAt != nil && trial.Step == 1 }
-func lastWarm(trial *v1alpha1.Trial) bool  { return trial.WarmAt != nil && trial.Step == 2 }
-func inWaves(trial *v1alpha1.Trial) bool   { return trial.Stage == v1alpha1.StagePromoting }
+func nextGathers(trial *v1alpha1.Trial) bool {
+	return trial.Step == 1 && trial.VerifiedAt == nil && len(trial.Slots) == 2
+}
+func lastWarm(trial *v1alpha1.Trial) bool { return trial.WarmAt != nil && trial.Step == 2 }
+func inWaves(trial *v1alpha1.Trial) bool  { return trial.Stage == v1alpha1.StagePromoting }
 func wavesDone(trial *v1alpha1.Trial) bool {
 	return trial.Stage == v1alpha1.StagePromoting && trial.VerifiedAt != nil
 }
@@ -51,6 +54,9 @@ var scenarios = []scenario{
 	{name: "nothing", when: atOnce, result: stays, reason: v1alpha1.ReasonPromoted, within: 10 * minute, most: 9},
 	{name: "no gain", when: atOnce, do: kinds["no gain"], result: goesBack, reason: v1alpha1.ReasonNoGain, within: 8 * minute, most: 9},
 	{name: "slow", when: warm, do: kinds["candidate slow"], result: goesBack, reason: v1alpha1.ReasonLatencyBreached, within: 90 * time.Second, most: 2},
+	{name: "slow while the next step's pods don't come", when: nextGathers, do: both("never ready", "candidate slow"), each: onlyOneNeverReady, result: goesBack, reason: v1alpha1.ReasonLatencyBreached, within: 70 * time.Second, most: 2},
+	{name: "slow on hold", when: nextGathers, do: both("hold", "candidate slow"), result: goesBack, reason: v1alpha1.ReasonLatencyBreached, within: 70 * time.Second, most: 2},
+	{name: "all slow while the next step's pods don't come", when: nextGathers, do: both("never ready", "all slow"), each: onlyOneNeverReady, result: goesBack, reason: v1alpha1.ReasonSharedBreach, within: 70 * time.Second, most: 2},
 	{name: "all slow", when: warm, do: kinds["all slow"], result: goesBack, reason: v1alpha1.ReasonSharedBreach, within: 90 * time.Second, most: 2},
 	{name: "overridden in code", when: atOnce, do: kinds["override"], result: goesBack, reason: v1alpha1.ReasonNotApplied, within: 2 * minute, most: 3},
 	{name: "a pod never starts", when: gathering, do: kinds["never ready"], result: goesBack, reason: v1alpha1.ReasonProgressDeadlineExceeded, within: 12 * minute, most: 2},

@@ -26,7 +26,7 @@ func TestSlotIDsNeverRepeat(t *testing.T) {
 	}
 	one := v1alpha1.Trial{Number: 1, StartedAt: stamp(epoch), SlotsOpened: 1}
 	later := v1alpha1.Trial{Number: 1, StartedAt: stamp(epoch.Add(time.Second)), SlotsOpened: 1}
-	if slotID(policyUID, &one) != slotID(policyUID, &one) {
+	if again := one; slotID(policyUID, &one) != slotID(policyUID, &again) {
 		t.Error("a manager that died before its write opens another slot")
 	}
 	if slotID(policyUID, &one) == slotID("other", &one) || slotID(policyUID, &one) == slotID(policyUID, &later) {
@@ -131,7 +131,7 @@ func TestScaledDown(t *testing.T) {
 
 func TestScaledDownClosesOpenSlotsFirst(t *testing.T) {
 	m := sceneAt(t, lastWarm)
-	decision := m.look(t, func(trial *v1alpha1.Trial, view *View) {
+	decision := m.look(t, func(trial *v1alpha1.Trial, _ *View) {
 		trial.Step = 1
 		trial.Slots[0].PodUID, trial.Slots[0].PodName = "", ""
 	})
@@ -167,7 +167,7 @@ func TestStrays(t *testing.T) {
 	if got := names(m.look(t, nil).Replace); !cmp.Equal(got, []string{stray.Name}) {
 		t.Errorf("evicts %v, want the stray", got)
 	}
-	short := m.look(t, func(trial *v1alpha1.Trial, view *View) { trial.Slots, trial.VerifiedAt = nil, nil })
+	short := m.look(t, func(trial *v1alpha1.Trial, _ *View) { trial.Slots, trial.VerifiedAt = nil, nil })
 	if len(short.Trial.Slots) != 0 {
 		t.Error("a slot opens while a stray runs the candidate")
 	}

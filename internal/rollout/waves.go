@@ -6,7 +6,6 @@ import (
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
-	"github.com/gopacer/gopacer/internal/verdict"
 )
 
 // finishIfTargetMoved ends the waves where the rest of the pods can't get the new baseline from gopacer's hand: a new revision takes
@@ -29,17 +28,6 @@ func (m *machine) untuned() []Pod {
 	return m.pick(func(pod Pod) bool { return pod.Unreadable == "" && pod.Settings != m.candidate })
 }
 
-// inTheirStride leaves out pods whose start still lies in the window.
-func (m *machine) inTheirStride(pods []Pod) []Pod {
-	var grown []Pod
-	for _, pod := range pods {
-		if m.Now.Sub(pod.CreatedAt) >= m.Plan.WarmUp+m.RecentLength {
-			grown = append(grown, pod)
-		}
-	}
-	return grown
-}
-
 // revertOnWaveHarm keeps the guardrails of the Kubernetes API on while the rest of the pods follow. They are compared with pods of the
 // trial's time: a restart of months ago excuses nothing.
 func (m *machine) revertOnWaveHarm() bool {
@@ -53,7 +41,7 @@ func (m *machine) revertOnWaveBreach() bool {
 	if m.blind {
 		return false // no pod to judge is not the same as no data of it: the waves wait
 	}
-	judged := m.judgeWaves(m.members(tuned), m.members(m.inTheirStride(m.untuned())))
+	judged := m.judgeObjectives(tuned, m.inTheirStride(m.untuned()))
 	switch judged.Outcome {
 	case v1alpha1.OutcomeFail:
 		m.trial.Verdict = &judged
@@ -66,26 +54,6 @@ func (m *machine) revertOnWaveBreach() bool {
 		m.changed()
 	}
 	return false
-}
-
-func (m *machine) judgeWaves(tuned, untuned []verdict.Member) v1alpha1.Verdict {
-	if m.Recent == nil {
-		return verdict.Combine(m.Now, []v1alpha1.Check{{
-			Name: "data", Outcome: v1alpha1.OutcomeInvalid, Reason: v1alpha1.ReasonNoData, Message: "Prometheus gave no answer",
-		}})
-	}
-	var checks []v1alpha1.Check
-	for _, slo := range m.Plan.SLOs {
-		check := verdict.OnPods(slo, m.Recent, tuned)
-		if check.Reason == v1alpha1.ReasonTooFewRequests {
-			check.Outcome = v1alpha1.OutcomeInconclusive // promoted on evidence already; a quiet minute is no reason to go back
-		}
-		if check.Outcome == v1alpha1.OutcomeFail && verdict.OnPods(slo, m.Recent, untuned).Outcome == v1alpha1.OutcomeFail {
-			check.Reason = v1alpha1.ReasonSharedBreach
-		}
-		checks = append(checks, check)
-	}
-	return verdict.Combine(m.Now, checks)
 }
 
 // nextWave replaces pods that do not have the new baseline yet, as many at a time as maxUnavailable allows. Pods that were born in the waves

@@ -67,6 +67,7 @@ func TestUnreadableInWaves(t *testing.T) {
 // TestWavesWaitForPodsToJudge: where no pod with the new baseline has run for long enough, no other is replaced, and that is no want of data.
 func TestWavesWaitForPodsToJudge(t *testing.T) {
 	m := sceneAt(t, inWaves)
+	m.plan.WarmUp = 5 * time.Minute
 	now := stamp(m.now)
 	for _, pod := range m.pods {
 		pod.Terminating, pod.Ready = false, true
@@ -74,13 +75,13 @@ func TestWavesWaitForPodsToJudge(t *testing.T) {
 			pod.CreatedAt = m.now
 		}
 	}
-	for _, since := range []time.Duration{0, 39 * time.Second, 41 * time.Second} {
+	for _, since := range []time.Duration{0, time.Minute, 5*time.Minute + 19*time.Second} {
 		decision := m.look(t, func(trial *v1alpha1.Trial, view *View) { trial.LastDataAt, view.Now = &now, now.Add(since) })
-		if since < 40*time.Second && (len(decision.Replace) > 0 || decision.Changed) {
+		if len(decision.Replace) > 0 || decision.Changed {
 			t.Errorf("%s after their start: %+v", since, decision.Trial)
 		}
 	}
-	m.now = now.Add(time.Minute)
+	m.now = now.Add(5*time.Minute + 20*time.Second)
 	if got := m.look(t, func(trial *v1alpha1.Trial, view *View) { seen := stamp(view.Now); trial.LastDataAt = &seen }); len(got.Replace) != 1 {
 		t.Errorf("once they can be judged: evicts %v", names(got.Replace))
 	}
