@@ -19,7 +19,7 @@ const admissionLimit = 34 * time.Second
 // checkWorld holds what is so in the world against the status.
 func (m *manager) checkWorld() {
 	status := m.status()
-	if status.trial == nil || m.promoted || m.candidate == m.footings[m.revision].Declared {
+	if status.trial == nil || m.promoted {
 		return
 	}
 	open := map[string]bool{}
@@ -27,7 +27,7 @@ func (m *manager) checkWorld() {
 		open[slot.ID] = true
 	}
 	for _, pod := range m.pods {
-		if pod.Terminating || !runs(pod.Pod, m.candidate) || pod.CreatedAt.Before(epoch) {
+		if pod.Terminating || !runs(pod.Pod, m.candidate) || pod.CreatedAt.Before(epoch) || m.candidate == m.footings[pod.Revision].Declared {
 			continue
 		}
 		id := pod.Name[max(0, len(pod.Name)-slotIDLength):]

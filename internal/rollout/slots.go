@@ -89,7 +89,8 @@ func (m *machine) runsCandidate(pod Pod) bool {
 	if m.trial.End != nil && pod.CreatedAt.After(m.trial.End.At.Add(2*AdmissionBound)) {
 		return false
 	}
-	return pod.Revision == m.trial.Revision || !pod.CreatedAt.Before(m.trial.StartedAt.Time)
+	// What a revision between the trial's and the current one declares is not known, and its pods are on their way out.
+	return pod.Revision == m.trial.Revision || pod.Revision == m.Revision && !pod.CreatedAt.Before(m.trial.StartedAt.Time)
 }
 
 // bindSlots records which pod took which slot, and gives up slots whose pod is gone: their id is spent. It never ends the look.

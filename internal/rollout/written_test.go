@@ -86,7 +86,7 @@ func (m *manager) checkVerified(before, after v1alpha1.Trial) {
 	if after.Stage != v1alpha1.StageCanary || after.VerifiedAt == nil {
 		return
 	}
-	if before.VerifiedAt != nil {
+	if before.VerifiedAt.Equal(after.VerifiedAt) {
 		gone := slices.ContainsFunc(before.Slots, func(slot v1alpha1.Slot) bool {
 			return !slices.ContainsFunc(m.pods, func(pod *worldPod) bool { return pod.UID == slot.PodUID && !pod.Terminating })
 		})
