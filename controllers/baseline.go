@@ -27,7 +27,7 @@ func (r *Reconciler) settleBaseline(ctx context.Context, p *pass) (*summary, err
 			return r.refused(ctx, p)
 		}
 		p.decision.Events = append(p.decision.Events, rollout.Event{Reason: v1alpha1.EventBaselineVoid, Warning: true,
-			Message: fmt.Sprintf("the template declares other settings than those that the promotion rested on: what it declares holds (%s)", p.target.Footing.Declared.Canonical())})
+			Message: fmt.Sprintf("the container, or what the template declares for it, is not what the promotion rested on: what is declared holds (%s)", p.target.Footing.Declared.Canonical())})
 	}
 	footing := p.target.Footing
 	p.expected = footing.Declared
@@ -40,10 +40,10 @@ func (r *Reconciler) settleBaseline(ctx context.Context, p *pass) (*summary, err
 }
 
 // expectPromoted takes what was promoted for what the pods should run, where it stands on the target as it is. It says false where it
-// does not, or nothing was promoted.
+// does not, was promoted for another container, or nothing was promoted.
 func (p *pass) expectPromoted() bool {
-	baseline := p.policy.Status.Baseline
-	if baseline == nil || baseline.Source != v1alpha1.BaselinePromoted {
+	baseline, before := p.policy.Status.Baseline, p.policy.Status.Target
+	if baseline == nil || baseline.Source != v1alpha1.BaselinePromoted || before != nil && before.Container != p.target.Container {
 		return false
 	}
 	onThis, ok := promotedOn(*baseline, p.target.Footing)

@@ -137,9 +137,15 @@ func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPol
 	return p, nil
 }
 
-// load reads the target. A refusal is kept, for a person to cure.
+// load reads the target. A refusal is kept, for a person to cure. While pods are on trial, or to be restored, the container is the one
+// that they were changed in, whatever the spec has come to name.
 func (p *pass) load(ctx context.Context, reader client.Reader) error {
-	target, err := workload.Load(ctx, reader, p.policy)
+	policy := p.policy
+	if changed := p.policy.Status.Target; changed != nil && (p.policy.Status.Trial != nil || p.policy.DeletionTimestamp != nil) {
+		policy = p.policy.DeepCopy()
+		policy.Spec.Container = changed.Container
+	}
+	target, err := workload.Load(ctx, reader, policy)
 	var refusal *workload.Refusal
 	switch {
 	case errors.As(err, &refusal):

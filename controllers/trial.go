@@ -69,6 +69,8 @@ func (r *Reconciler) stopRequest(ctx context.Context, p *pass) (*rollout.Stop, e
 		return &rollout.Stop{Reason: v1alpha1.ReasonSuperseded, Message: p.misconfigured.Message}, nil
 	case p.refusal != nil:
 		return &rollout.Stop{Reason: v1alpha1.ReasonSuperseded, Message: p.refusal.Message}, nil
+	case p.policy.Spec.Container != "" && p.policy.Spec.Container != p.target.Container:
+		return &rollout.Stop{Reason: v1alpha1.ReasonSuperseded, Message: "spec.container names another container"}, nil
 	}
 	others, err := r.others(ctx, p.policy)
 	if err != nil || others.ruling == "" {

@@ -153,7 +153,8 @@ func TestRevert(t *testing.T) {
 		"an older policy":        {after: slotsTaken, world: (*world).olderPolicy, reason: v1alpha1.ReasonSuperseded},
 		"an older CRD":           {after: slotsTaken, world: func(w *world) { w.lens.stored = withoutInterval }, reason: v1alpha1.ReasonSuperseded},
 		"a new template":         {after: slotsTaken, world: func(w *world) { w.rollOut(func(*corev1.PodTemplateSpec) {}) }, reason: v1alpha1.ReasonSuperseded},
-		"container renamed":      {after: slotsTaken, world: func(w *world) { w.edit(func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Container = "other" }) }, reason: v1alpha1.ReasonSuperseded},
+		"another container":      {after: slotsTaken, world: func(w *world) { w.edit(naming("other")) }, reason: v1alpha1.ReasonSuperseded},
+		"another in the waves":   {after: inStage(v1alpha1.StagePromoting), world: func(w *world) { w.edit(naming("other")) }, reason: v1alpha1.ReasonSuperseded},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -180,6 +181,10 @@ func TestRevert(t *testing.T) {
 
 func suspending(how v1alpha1.Suspend) func(*v1alpha1.RuntimeTuningPolicy) {
 	return func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Suspend = how }
+}
+
+func naming(container string) func(*v1alpha1.RuntimeTuningPolicy) {
+	return func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Container = container }
 }
 
 func TestTargetGoneInTrial(t *testing.T) {

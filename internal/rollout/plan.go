@@ -20,6 +20,8 @@ const (
 	AdmissionBound = 40 * time.Second
 	// MaxWarmUp ends the wait for ten GC cycles.
 	MaxWarmUp = 10 * time.Minute
+	// MaxEvidence bounds the window that a promotion rests on: a hold of days would ask Prometheus for days of every series at each look.
+	MaxEvidence = 6 * time.Hour
 	// WarmUpGCCycles that each process finishes before it is judged: the heap has then grown to its size.
 	WarmUpGCCycles = 10
 	// maxSlots that one trial ever holds; the CRD bounds the list.

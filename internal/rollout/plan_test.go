@@ -136,7 +136,7 @@ func TestEvidenceLength(t *testing.T) {
 	warmAt := stamp(epoch)
 	for _, test := range []struct {
 		since, want time.Duration
-	}{{0, 0}, {19 * time.Second, 0}, {20 * time.Second, 20 * time.Second}, {time.Hour, time.Hour}, {-time.Minute, 0}} {
+	}{{0, 0}, {19 * time.Second, 0}, {20 * time.Second, 20 * time.Second}, {time.Hour, time.Hour}, {72 * time.Hour, MaxEvidence}, {-time.Minute, 0}} {
 		trial := sceneAt(t, atOnce).status().trial
 		if got := EvidenceLength(trial, epoch.Add(test.since), recentLength); got != 0 {
 			t.Errorf("%s before the warm-up is over", got)

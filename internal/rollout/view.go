@@ -74,13 +74,13 @@ type Decision struct {
 }
 
 // EvidenceLength is the length of the window from the end of the step's warm-up until now: what a promotion rests on. It is 0 before a
-// whole recent window lies behind the warm-up.
+// whole recent window lies behind the warm-up, and MaxEvidence at most.
 func EvidenceLength(trial *v1alpha1.Trial, now time.Time, recentLength time.Duration) time.Duration {
 	if trial.WarmAt == nil {
 		return 0
 	}
 	if length := now.Sub(trial.WarmAt.Time); length >= recentLength {
-		return length
+		return min(length, MaxEvidence)
 	}
 	return 0
 }
