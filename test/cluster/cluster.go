@@ -134,7 +134,11 @@ func (c *Cluster) Start(ctx context.Context, name string) error {
 func (l layout) ensure(ctx context.Context, c component) error {
 	process, running := l.running(c.name)
 	if !running {
-		var err error
+		// One that was killed may still be ending, with its ports taken.
+		err := process.AwaitEnd(ctx, stopGrace)
+		if err != nil {
+			return fmt.Errorf("start %s: %w", c.name, err)
+		}
 		if process, err = l.launch(c); err != nil {
 			return err
 		}

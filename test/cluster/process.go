@@ -64,7 +64,7 @@ func (l layout) launch(c component) (machine.Process, error) {
 	return process, nil
 }
 
-// running returns the component's process if it runs.
+// running returns the component's last process, and whether it runs.
 func (l layout) running(name string) (machine.Process, bool) {
 	var process machine.Process
 	if err := readJSON(l.process(name), &process); err != nil {

@@ -193,7 +193,7 @@ func (g Group) Members() []Process {
 				continue
 			}
 			seen[id] = true
-			if process, err := FindProcess(id); err == nil && process.Alive() {
+			if process, err := FindProcess(id); err == nil && !process.gone() {
 				members = append(members, process)
 			}
 		}

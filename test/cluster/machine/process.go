@@ -35,16 +35,22 @@ func FindProcess(id int) (Process, error) {
 	return Process{ID: id, StartTime: stat.startTime}, nil
 }
 
-// Alive says whether exactly this process still runs. One that has ended and waits to be reaped
+// Alive says whether exactly this process still runs. One that is ending, or waits to be reaped,
 // does not.
 func (p Process) Alive() bool {
 	stat, err := readStat(p.ID)
-	return err == nil && stat.startTime == p.StartTime && !stat.ended()
+	return err == nil && stat.startTime == p.StartTime && stat.state != 'Z' && stat.state != 'X'
+}
+
+// gone says whether nothing of the process is left but, perhaps, its entry in the process table.
+func (p Process) gone() bool {
+	stat, err := readStat(p.ID)
+	return err != nil || stat.startTime != p.StartTime || stat.ended()
 }
 
 // Signal sends a signal to exactly this process. A process that has ended is no error.
 func (p Process) Signal(signal syscall.Signal) error {
-	if !p.Alive() {
+	if p.gone() {
 		return nil
 	}
 	if err := syscall.Kill(p.ID, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
@@ -58,19 +64,20 @@ func (p Process) Stop(ctx context.Context, grace time.Duration) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	if err := p.wait(ctx, grace); err == nil || ctx.Err() != nil {
+	if err := p.AwaitEnd(ctx, grace); err == nil || ctx.Err() != nil {
 		return err
 	}
 	if err := p.Signal(syscall.SIGKILL); err != nil {
 		return err
 	}
-	return p.wait(ctx, 5*time.Second)
+	return p.AwaitEnd(ctx, 5*time.Second)
 }
 
-func (p Process) wait(ctx context.Context, limit time.Duration) error {
+// AwaitEnd waits until nothing of the process is left: its ports are free then.
+func (p Process) AwaitEnd(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for p.Alive() {
+	for !p.gone() {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for process %d to end: %w", p.ID, context.Cause(ctx))
