@@ -9,13 +9,13 @@ import (
 type GapKind string
 
 const (
-	// GapScrape: there is no sample of the target at all.
+	// GapScrape says that there is no sample of the target at all.
 	GapScrape GapKind = "Scrape"
-	// GapRuntime: measurements of the Go runtime or the process are missing, without which nothing can be tuned.
+	// GapRuntime says that measurements of the Go runtime or the process are missing, without which nothing can be tuned.
 	GapRuntime GapKind = "Runtime"
-	// GapLatency: the histogram of the requests is missing; no latency SLO, no errors SLO and no cost per request can be measured.
+	// GapLatency says that the histogram of the requests is missing; no latency SLO, no errors SLO and no cost per request can be measured.
 	GapLatency GapKind = "Latency"
-	// GapErrors: the histogram is there, but says of no request what status it had.
+	// GapErrors says that the histogram is there, but tells of no request what status it had.
 	GapErrors GapKind = "Errors"
 )
 

@@ -34,21 +34,12 @@ type Cost struct {
 // proposeFeedback goes up the ladder as far as one doubling and the memory limit allow. The collector's CPU time falls as 1/GOGC
 // (the cost model of https://go.dev/doc/gc-guide), so the gain is predicted from the ratio alone.
 func proposeFeedback(in Input) Proposal {
-	if !in.Knobs.TuneGOGC {
-		return Proposal{Reason: "knobs.gogc.mode is Keep"}
-	}
-	if in.Baseline.GOGC == settings.Off {
-		return Proposal{Reason: "GOGC is off: the collector runs for the memory limit alone"}
-	}
-	if limited := in.Footing.MemoryLimitBytes != 0 || in.Baseline.MemoryLimitBytes != 0; limited && !(in.Cost.ResidentBytes > 0) {
-		return Proposal{Reason: "the resident memory of no pod is measured, so nothing tells what fits the memory limit"}
+	if reason := unfitForFeedback(in); reason != "" {
+		return Proposal{Reason: reason}
 	}
 	now := in.Baseline.EffectiveGOGC()
 	reason := fmt.Sprintf("no GOGC above %s lies within a doubling, the bounds %s to %s and the memory limit", now, in.Knobs.MinGOGC, in.Knobs.MaxGOGC)
-	for _, gogc := range slices.Backward(ladder) {
-		if gogc <= now || gogc > maxStep*now || gogc < in.Knobs.MinGOGC || gogc > in.Knobs.MaxGOGC {
-			continue
-		}
+	for _, gogc := range rungsAbove(now, in.Knobs) {
 		candidate, fits := candidateAt(in, gogc)
 		if !fits || equalInEffect(candidate, in.Footing.Declared) {
 			continue
@@ -66,6 +57,31 @@ func proposeFeedback(in Input) Proposal {
 			"GC takes %.0f%% of the CPU time at GOGC=%s; GOGC=%s should take %.0f%% less of it", 100*in.Cost.GCShare, now, gogc, 100*gain)}
 	}
 	return Proposal{Reason: reason}
+}
+
+// unfitForFeedback says why nothing can be proposed at all; empty where something can.
+func unfitForFeedback(in Input) string {
+	limited := in.Footing.MemoryLimitBytes != 0 || in.Baseline.MemoryLimitBytes != 0
+	switch {
+	case !in.Knobs.TuneGOGC:
+		return "knobs.gogc.mode is Keep"
+	case in.Baseline.GOGC == settings.Off:
+		return "GOGC is off: the collector runs for the memory limit alone"
+	case limited && !(in.Cost.ResidentBytes > 0):
+		return "the resident memory of no pod is measured, so nothing tells what fits the memory limit"
+	}
+	return ""
+}
+
+// rungsAbove are the rungs above a GOGC that one trial may reach, the highest first.
+func rungsAbove(now settings.GOGC, knobs Knobs) []settings.GOGC {
+	var rungs []settings.GOGC
+	for _, gogc := range slices.Backward(ladder) {
+		if gogc > now && gogc <= maxStep*now && gogc >= knobs.MinGOGC && gogc <= knobs.MaxGOGC {
+			rungs = append(rungs, gogc)
+		}
+	}
+	return rungs
 }
 
 // candidateAt completes a GOGC with its GOMEMLIMIT. It says false where the process is predicted to outgrow the container's memory

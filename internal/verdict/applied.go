@@ -40,31 +40,50 @@ func SettingsOf(pod signal.Pod, maxAge time.Duration, want settings.Settings, po
 	if pod.ProcessStartSeconds.OK() && pod.ProcessStartSeconds.Number < float64(podCreatedAt.Add(-clockSkew).Unix()) {
 		return Unseen, "the samples are those of an older process"
 	}
-	unreported := false
-	if got := pod.GOGCPercent; want.GOGC != 0 {
-		switch {
-		case got.State == signal.Absent:
-			unreported = true
-		case !got.OK() || math.IsNaN(got.Number):
-			return Unseen, "the samples of the process's GOGC can't be used"
-		case !sameGOGC(want.GOGC, got.Number):
-			return Overridden, fmt.Sprintf("the process runs GOGC=%s where its environment says %s: it sets the value in code", gogcText(got.Number), want.GOGC)
+	gauges := []gauge{
+		{want.GOGC != 0, settings.EnvGOGC, pod.GOGCPercent, want.GOGC.String(), gogcText,
+			func(got float64) bool { return sameGOGC(want.GOGC, got) }},
+		{want.MemoryLimitBytes != 0, settings.EnvGOMEMLIMIT, pod.MemoryLimitBytes, fmt.Sprint(want.MemoryLimitBytes), limitText,
+			func(got float64) bool { return sameLimit(want.MemoryLimitBytes, got) }},
+	}
+	seen, message := Applied, ""
+	for _, gauge := range gauges {
+		switch one, why := gauge.compare(); one {
+		case Unseen, Overridden:
+			return one, why
+		case Unreported:
+			seen, message = one, why
 		}
 	}
-	if got := pod.MemoryLimitBytes; want.MemoryLimitBytes != 0 {
-		switch {
-		case got.State == signal.Absent:
-			unreported = true
-		case !got.OK() || math.IsNaN(got.Number):
-			return Unseen, "the samples of the process's GOMEMLIMIT can't be used"
-		case math.Abs(got.Number-float64(want.MemoryLimitBytes)) > limitTolerance*float64(want.MemoryLimitBytes):
-			return Overridden, fmt.Sprintf("the process runs GOMEMLIMIT=%s where its environment says %d: it sets the value in code", limitText(got.Number), want.MemoryLimitBytes)
-		}
-	}
-	if unreported {
+	return seen, message
+}
+
+// gauge is what a process shows of one key.
+type gauge struct {
+	wanted bool
+	key    string
+	got    signal.Value
+	want   string
+	text   func(float64) string
+	same   func(float64) bool
+}
+
+func (g gauge) compare() (Application, string) {
+	switch {
+	case !g.wanted:
+		return Applied, ""
+	case g.got.State == signal.Absent:
 		return Unreported, "the process exposes no gauge of its settings; its environment counts"
+	case !g.got.OK() || math.IsNaN(g.got.Number):
+		return Unseen, fmt.Sprintf("the samples of the process's %s can't be used", g.key)
+	case !g.same(g.got.Number):
+		return Overridden, fmt.Sprintf("the process runs %s=%s where its environment says %s: it sets the value in code", g.key, g.text(g.got.Number), g.want)
 	}
 	return Applied, ""
+}
+
+func sameLimit(want int64, got float64) bool {
+	return math.Abs(got-float64(want)) <= limitTolerance*float64(want)
 }
 
 func sameGOGC(want settings.GOGC, got float64) bool {

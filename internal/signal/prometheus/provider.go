@@ -143,20 +143,18 @@ func validateAddress(address string) error {
 // inlineSecret names the first field that holds a secret itself. The configuration is a ConfigMap, which more people may read than a
 // Secret; and a file is read anew when it changes.
 func inlineSecret(c config.HTTPClientConfig) string {
-	basic, authorization, oauth := c.BasicAuth, c.Authorization, c.OAuth2
 	switch {
 	case c.BearerToken != "":
 		return "bearer_token"
-	case basic != nil && basic.Password != "":
+	case c.BasicAuth != nil && c.BasicAuth.Password != "":
 		return "password"
-	case authorization != nil && authorization.Credentials != "":
+	case c.Authorization != nil && c.Authorization.Credentials != "":
 		return "credentials"
-	case oauth != nil && oauth.ClientSecret != "":
-		return "client_secret"
-	case oauth != nil && oauth.ClientCertificateKey != "":
-		return "client_certificate_key"
-	case c.TLSConfig.Key != "" || oauth != nil && oauth.TLSConfig.Key != "":
+	case c.TLSConfig.Key != "":
 		return "key"
+	}
+	if field := inlineOAuthSecret(c.OAuth2); field != "" {
+		return field
 	}
 	if c.HTTPHeaders != nil {
 		for name, header := range c.HTTPHeaders.Headers {
@@ -164,6 +162,20 @@ func inlineSecret(c config.HTTPClientConfig) string {
 				return "http_headers: " + name + ": secrets"
 			}
 		}
+	}
+	return ""
+}
+
+func inlineOAuthSecret(oauth *config.OAuth2) string {
+	switch {
+	case oauth == nil:
+		return ""
+	case oauth.ClientSecret != "":
+		return "client_secret"
+	case oauth.ClientCertificateKey != "":
+		return "client_certificate_key"
+	case oauth.TLSConfig.Key != "":
+		return "key"
 	}
 	return ""
 }
