@@ -10,6 +10,7 @@ import (
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
@@ -26,11 +27,13 @@ const (
 // answerPoll is how often a server that is starting is asked whether it answers.
 const answerPoll = 50 * time.Millisecond
 
-// webhookGate starts the webhook's server once its certificate is there and known to the API server, and then lets the rest begin.
+// webhookGate starts the webhook's server once its certificate is there and known to the API server, and lets the rest begin once the
+// API server can reach it.
 type webhookGate struct {
 	server    webhook.Server
 	certified <-chan struct{}
 	started   chan struct{}
+	reachable func(context.Context)
 	then      func() error
 }
 
@@ -64,7 +67,8 @@ func serveWebhook(mgr manager.Manager, o options, handler *admission.Handler, th
 	}
 	server := webhook.NewServer(webhook.Options{Port: o.webhookPort, CertDir: o.certificateDir})
 	server.Register(admission.Path, handler.Webhook())
-	gate := &webhookGate{server: server, certified: certified, started: make(chan struct{}), then: then}
+	reach := &reach{reader: mgr.GetAPIReader(), namespace: o.namespace, clock: clock.RealClock{}}
+	gate := &webhookGate{server: server, certified: certified, started: make(chan struct{}), reachable: reach.wait, then: then}
 	if err := mgr.Add(gate); err != nil {
 		return nil, fmt.Errorf("add the webhook to the manager: %w", err)
 	}
@@ -97,17 +101,19 @@ func (g *webhookGate) Start(ctx context.Context) error {
 	return err
 }
 
-// startRest waits until the server answers, and does nothing where it was stopped before.
+// startRest waits until the server answers, says so to the readiness probe, and goes on when the Service leads to it: a pod that is
+// replaced before would come back without its settings. It does nothing where the server was stopped before.
 func (g *webhookGate) startRest(ctx context.Context) error {
 	answers := func(context.Context) (bool, error) { return g.server.StartedChecker()(nil) == nil, nil }
 	if err := wait.PollUntilContextCancel(ctx, answerPoll, true, answers); err != nil {
 		return nil
 	}
-	if err := g.then(); err != nil {
-		return err
-	}
 	close(g.started)
-	return nil
+	g.reachable(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return g.then()
 }
 
 // check is the readiness probe.

@@ -32,6 +32,7 @@ func testPermissions(t *testing.T) {
 		{true, verbs("get update", request{group: "admissionregistration.k8s.io", resource: "mutatingwebhookconfigurations", name: "gopacer-pods"})},
 		{true, verbs("get create update", request{group: "coordination.k8s.io", resource: "leases", namespace: system, name: "gopacer"})},
 		{true, verbs("list watch", request{resource: "secrets", namespace: system})},
+		{true, verbs("list", request{group: "discovery.k8s.io", resource: "endpointslices", namespace: system})},
 		{true, verbs("get update", request{resource: "secrets", namespace: system, name: "gopacer-webhook-cert"})},
 
 		{false, verbs("create delete deletecollection", request{group: policies, resource: "runtimetuningpolicies", namespace: namespace})},
@@ -41,6 +42,7 @@ func testPermissions(t *testing.T) {
 		{false, verbs("create", request{resource: "pods", subresource: "exec", namespace: namespace})},
 		{false, verbs("get list watch update", request{resource: "secrets", namespace: namespace})},
 		{false, verbs("create delete", request{resource: "secrets", namespace: system})},
+		{false, verbs("list", request{group: "discovery.k8s.io", resource: "endpointslices", namespace: namespace})},
 		{false, verbs("get update", request{resource: "secrets", namespace: system, name: "another"})},
 		{false, verbs("update", request{group: "admissionregistration.k8s.io", resource: "mutatingwebhookconfigurations", name: "another"})},
 		{false, verbs("get update", request{group: "coordination.k8s.io", resource: "leases", namespace: "kube-system", name: "gopacer"})},
