@@ -46,7 +46,7 @@ func (p *pass) expectPromoted() bool {
 	if baseline == nil || baseline.Source != v1alpha1.BaselinePromoted || before != nil && before.Container != p.target.Container {
 		return false
 	}
-	onThis, ok := promotedOn(*baseline, p.target.Footing)
+	onThis, ok := settings.FromAPIOn(baseline.Settings, baseline.Footing, p.target.Footing)
 	if ok {
 		p.expected = onThis
 		p.showTarget()
@@ -59,18 +59,6 @@ func (p *pass) showTarget() {
 	if old := p.policy.Status.Target; old == nil || !equality.Semantic.DeepEqual(*old, found) {
 		p.policy.Status.Target = &found
 	}
-}
-
-func promotedOn(baseline v1alpha1.Baseline, footing settings.Footing) (settings.Settings, bool) {
-	promoted, err := settings.FromAPI(baseline.Settings)
-	if err != nil {
-		return settings.Settings{}, false
-	}
-	proven, err := settings.FootingFromAPI(baseline.Footing)
-	if err != nil {
-		return settings.Settings{}, false
-	}
-	return proven.On(footing, promoted)
 }
 
 // podsUnlike are the living pods of the current revision that run other settings.

@@ -52,11 +52,7 @@ func Decide(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy) Decision {
 	if policy.DeletionTimestamp != nil || baseline == nil || baseline.Source != v1alpha1.BaselinePromoted {
 		return declared
 	}
-	proven, err := settings.FromAPI(baseline.Settings)
-	if err != nil {
-		return declared
-	}
-	container, onThis, ok := stand(pod, policy, baseline.Footing, proven)
+	container, onThis, ok := stand(pod, policy, baseline.Footing, baseline.Settings)
 	if !ok {
 		return declared
 	}
@@ -74,7 +70,7 @@ func Candidate(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy) (Offer, bo
 	if err != nil {
 		return Offer{}, false
 	}
-	container, onThis, ok := stand(pod, policy, trial.Footing, candidate)
+	container, onThis, ok := stand(pod, policy, trial.Footing, trial.Candidate)
 	if !ok || onThis != candidate { // a candidate that is given in part proves nothing
 		return Offer{}, false
 	}
@@ -102,20 +98,16 @@ func trialOpen(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy) bool {
 }
 
 // stand finds the tuned container of a pod, and what settings that were proven on a footing become on it.
-func stand(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy, provenOn v1alpha1.Footing, proven settings.Settings) (*corev1.Container, settings.Settings, bool) {
+func stand(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy, provenOn v1alpha1.Footing, proven v1alpha1.RuntimeSettings) (*corev1.Container, settings.Settings, bool) {
 	container := tunedContainer(pod, policy)
 	if container == nil {
-		return nil, settings.Settings{}, false
-	}
-	then, err := settings.FootingFromAPI(provenOn)
-	if err != nil {
 		return nil, settings.Settings{}, false
 	}
 	now, err := settings.FootingOf(container)
 	if err != nil {
 		return nil, settings.Settings{}, false
 	}
-	onThis, ok := then.On(now, proven)
+	onThis, ok := settings.FromAPIOn(proven, provenOn, now)
 	return container, onThis, ok
 }
 

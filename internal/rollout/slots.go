@@ -63,18 +63,11 @@ func (m *machine) baselineOf(pod Pod) settings.Settings {
 	if started, err := settings.FootingFromAPI(m.trial.Footing); err == nil && pod.Revision == m.trial.Revision {
 		footing = started
 	}
-	if m.trial.Previous.Source != v1alpha1.BaselinePromoted {
+	previous := m.trial.Previous
+	if previous.Source != v1alpha1.BaselinePromoted {
 		return footing.Declared
 	}
-	previous, err := settings.FromAPI(m.trial.Previous.Settings)
-	if err != nil {
-		return footing.Declared
-	}
-	provenOn, err := settings.FootingFromAPI(m.trial.Previous.Footing)
-	if err != nil {
-		return footing.Declared
-	}
-	if onThis, ok := provenOn.On(footing, previous); ok {
+	if onThis, ok := settings.FromAPIOn(previous.Settings, previous.Footing, footing); ok {
 		return onThis
 	}
 	return footing.Declared

@@ -93,6 +93,20 @@ func (f Footing) On(now Footing, s Settings) (Settings, bool) {
 	return s, true
 }
 
+// FromAPIOn reads settings of a policy with the footing that they were proven on, and gives what they become on now. It says false where
+// they may not be given, or can't be read.
+func FromAPIOn(proven v1alpha1.RuntimeSettings, provenOn v1alpha1.Footing, now Footing) (Settings, bool) {
+	s, err := FromAPI(proven)
+	if err != nil {
+		return Settings{}, false
+	}
+	then, err := FootingFromAPI(provenOn)
+	if err != nil {
+		return Settings{}, false
+	}
+	return then.On(now, s)
+}
+
 func bytesQuantity(bytes int64) *resource.Quantity {
 	if bytes == 0 {
 		return nil
