@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,6 +21,12 @@ import (
 // minCPUGain is the least share of all CPU time that a candidate must save: below it nobody notices.
 const minCPUGain = 0.01
 
+// defaultMinGOGC and defaultMaxGOGC bound Feedback where a policy does not.
+const (
+	defaultMinGOGC = 25
+	defaultMaxGOGC = 200
+)
+
 // plan is a policy's spec in numbers.
 type plan struct {
 	rollout.Plan
@@ -29,7 +36,7 @@ type plan struct {
 }
 
 // newPlan resolves a spec. Its errors are for specs that the CRD's rules let through by mistake, or that were stored by an older CRD.
-func newPlan(spec *v1alpha1.RuntimeTuningPolicySpec) (plan, error) {
+func newPlan(spec *v1alpha1.RuntimeTuningPolicySpec, replicas int) (plan, error) {
 	p := plan{
 		Plan: rollout.Plan{
 			Interval:      duration(spec.Analysis.Interval),
@@ -45,12 +52,8 @@ func newPlan(spec *v1alpha1.RuntimeTuningPolicySpec) (plan, error) {
 	if p.MaxUnavailable, err = countOrPercent(*spec.Rollout.MaxUnavailable); err != nil {
 		return plan{}, fmt.Errorf("spec.rollout.maxUnavailable: %w", err)
 	}
-	for i, step := range spec.Rollout.Steps {
-		canary, err := countOrPercent(step.Canary)
-		if err != nil {
-			return plan{}, fmt.Errorf("spec.rollout.steps[%d].canary: %w", i, err)
-		}
-		p.Steps = append(p.Steps, rollout.Step{Canary: canary, Hold: duration(step.Hold)})
+	if p.Steps, err = steps(spec.Rollout, replicas); err != nil {
+		return plan{}, err
 	}
 	if p.SLOs, err = objectives(spec.SLOs); err != nil {
 		return plan{}, err
@@ -81,8 +84,6 @@ func missingDefault(spec *v1alpha1.RuntimeTuningPolicySpec) string {
 		return "schedule.cooldown"
 	case spec.Rollout.MaxUnavailable == nil:
 		return "rollout.maxUnavailable"
-	case len(spec.Rollout.Steps) == 0:
-		return "rollout.steps"
 	}
 	for i, step := range spec.Rollout.Steps {
 		if step.Hold == nil {
@@ -90,6 +91,26 @@ func missingDefault(spec *v1alpha1.RuntimeTuningPolicySpec) string {
 		}
 	}
 	return ""
+}
+
+// steps are those that the policy lists, or its preset's for so many replicas.
+func steps(spec v1alpha1.Rollout, replicas int) ([]rollout.Step, error) {
+	if len(spec.Steps) == 0 {
+		preset, err := rollout.PresetSteps(spec.Preset, replicas)
+		if err != nil {
+			return nil, fmt.Errorf("spec.rollout.preset: %w", err)
+		}
+		return preset, nil
+	}
+	var listed []rollout.Step
+	for i, step := range spec.Steps {
+		canary, err := countOrPercent(step.Canary)
+		if err != nil {
+			return nil, fmt.Errorf("spec.rollout.steps[%d].canary: %w", i, err)
+		}
+		listed = append(listed, rollout.Step{Canary: canary, Hold: duration(step.Hold)})
+	}
+	return listed, nil
 }
 
 func countOrPercent(value intstr.IntOrString) (intstr.IntOrString, error) {
@@ -129,7 +150,7 @@ func knobs(spec v1alpha1.Knobs) (tuning.Knobs, error) {
 	}
 	return tuning.Knobs{
 		TuneGOGC: spec.GOGC.Mode == v1alpha1.KnobTune,
-		MinGOGC:  settings.GOGC(spec.GOGC.Min), MaxGOGC: settings.GOGC(spec.GOGC.Max),
+		MinGOGC:  settings.GOGC(cmp.Or(spec.GOGC.Min, defaultMinGOGC)), MaxGOGC: settings.GOGC(cmp.Or(spec.GOGC.Max, defaultMaxGOGC)),
 		TuneMemoryLimit: spec.GOMEMLIMIT.Mode == v1alpha1.KnobTune, MemoryLimitShare: limit,
 	}, nil
 }

@@ -19,7 +19,7 @@ func TestPlan(t *testing.T) {
 	off := intstr.FromString("off")
 	spec.Strategy = v1alpha1.Strategy{Type: v1alpha1.StrategyManual, Manual: &v1alpha1.ManualStrategy{Candidates: []v1alpha1.RuntimeSettings{{GOGC: &off}}}}
 	spec.Knobs.GOGC.Mode = v1alpha1.KnobKeep
-	p, err := newPlan(&spec)
+	p, err := newPlan(&spec, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestPlanRefuses(t *testing.T) {
 	for name, test := range tests {
 		spec := newPolicy("policy").Spec
 		test.spoil(&spec)
-		p, err := newPlan(&spec)
+		p, err := newPlan(&spec, 10)
 		if err == nil || !strings.Contains(err.Error(), test.word) {
 			t.Errorf("%s: %v, want a word on %s", name, err, test.word)
 		}

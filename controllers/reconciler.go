@@ -112,14 +112,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // look gathers what every decision rests on.
 func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPolicy) (*pass, error) {
 	p := &pass{now: r.Clock.Now().Truncate(time.Second), policy: policy}
-	var err error
-	if p.plan, err = newPlan(&policy.Spec); err != nil {
-		p.misconfigured = &workload.Refusal{Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
-	}
-	p.wait = p.plan.Interval
-	if p.misconfigured != nil {
-		p.wait = idleLook
-	}
 	// What is taken down rests on what is up now, not on a cache.
 	reader := client.Reader(r.Client)
 	if policy.Status.Trial != nil || policy.DeletionTimestamp != nil {
@@ -127,6 +119,14 @@ func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPol
 	}
 	if err := p.load(ctx, reader); err != nil {
 		return nil, err
+	}
+	var err error
+	if p.plan, err = newPlan(&policy.Spec, int(p.target.Replicas)); err != nil {
+		p.misconfigured = &workload.Refusal{Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
+	}
+	p.wait = p.plan.Interval
+	if p.misconfigured != nil {
+		p.wait = idleLook
 	}
 	scrapeInterval, err := r.Observer.ScrapeInterval(policy.Spec.Metrics.Provider)
 	if err != nil && p.misconfigured == nil {

@@ -47,6 +47,9 @@ const (
 	ReasonNoTraffic             = "NoTraffic"
 	ReasonPrometheusUnavailable = "PrometheusUnavailable"
 	ReasonBaselineBreachesSLO   = "BaselineBreachesSLO"
+	ReasonBreakerOpen           = "BreakerOpen"   // far more requests fail than any objective would allow
+	ReasonLeakSuspected         = "LeakSuspected" // goroutines, descriptors or the live heap grow at flat traffic
+	ReasonCPUThrottled          = "CPUThrottled"  // pauses are long for want of CPU, which no setting cures
 
 	// Ready=False, Stalled=True: a person must change something.
 
@@ -58,6 +61,7 @@ const (
 	ReasonSignalUnavailable  = "SignalUnavailable"
 	ReasonSLOUnmeasured      = "SLOUnmeasured"
 	ReasonTooFewReplicas     = "TooFewReplicas"
+	ReasonTooFewPods         = "TooFewPods" // the pods are too unlike each other for the margins, at this number
 	ReasonConflicted         = "Conflicted"
 	ReasonInvalidSpec        = "InvalidSpec"
 )
@@ -87,6 +91,19 @@ const (
 	ReasonNotAdmitted              = "NotAdmitted"
 	ReasonModeChanged              = "ModeChanged"
 	ReasonCanariesLost             = "CanariesLost"
+	ReasonBreakerTripped           = "BreakerTripped"
+	ReasonHarmed                   = "Harmed"
+	ReasonWorse                    = "Worse"
+	ReasonNotProvenHarmless        = "NotProvenHarmless"
+	ReasonGuardrailsOnly           = "GuardrailsOnly"
+	ReasonNodeImbalance            = "NodeImbalance"
+	ReasonLimiterEnabled           = "LimiterEnabled"
+	ReasonThrashing                = "Thrashing"
+	ReasonMemoryNearLimit          = "MemoryNearLimit"
+	ReasonThrottled                = "Throttled"
+	ReasonStartsSlowly             = "StartsSlowly"
+	ReasonQueryBreached            = "QueryBreached"
+	ReasonMeasured                 = "Measured"
 )
 
 // Event reasons.

@@ -3,7 +3,6 @@ package v1alpha1
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // BaselineSource says where the baseline comes from.
@@ -25,6 +24,9 @@ type Footing struct {
 	// memoryLimit of the container; absent where it has none.
 	// +optional
 	MemoryLimit *resource.Quantity `json:"memoryLimit,omitempty"`
+	// cpuLimit of the container; absent where it has none.
+	// +optional
+	CPULimit *resource.Quantity `json:"cpuLimit,omitempty"`
 }
 
 // Baseline is what every pod of the target should run now.
@@ -43,198 +45,6 @@ type Baseline struct {
 	PromotedAt *metav1.Time `json:"promotedAt,omitempty"`
 }
 
-// Stage is where a trial stands.
-// +kubebuilder:validation:Enum=Canary;Promoting;Reverting
-type Stage string
-
-const (
-	// StageCanary opens slots, replaces pods, and judges them, step by step.
-	StageCanary Stage = "Canary"
-	// StagePromoting replaces the rest of the pods; the candidate is the baseline already.
-	StagePromoting Stage = "Promoting"
-	// StageReverting replaces the canary pods; all slots are closed.
-	StageReverting Stage = "Reverting"
-)
-
-// Slot is the right of exactly one pod, of one revision, to start with the candidate.
-type Slot struct {
-	// id is the end of the pod's name, and is never used again.
-	// +required
-	// +kubebuilder:validation:MinLength=8
-	// +kubebuilder:validation:MaxLength=8
-	ID string `json:"id"`
-	// podUID of the pod that took the slot; absent while the slot is open.
-	// +optional
-	PodUID types.UID `json:"podUID,omitempty"`
-	// podName of the pod that took the slot.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	PodName string `json:"podName,omitempty"`
-}
-
-// CohortPod is a pod that is compared with the canary pods.
-type CohortPod struct {
-	// podUID of the pod.
-	// +required
-	PodUID types.UID `json:"podUID"`
-	// podName of the pod.
-	// +required
-	// +kubebuilder:validation:MaxLength=253
-	PodName string `json:"podName"`
-}
-
-// Outcome of a verdict or of one of its checks.
-// +kubebuilder:validation:Enum=Pass;Fail;Inconclusive;Invalid
-type Outcome string
-
-const (
-	// OutcomePass says that everything that was asked was measured, and is good.
-	OutcomePass Outcome = "Pass"
-	// OutcomeFail says that a limit is broken.
-	OutcomeFail Outcome = "Fail"
-	// OutcomeInconclusive says that the data is good but does not decide the question.
-	OutcomeInconclusive Outcome = "Inconclusive"
-	// OutcomeInvalid says that the data can't be used: absent, stale, partial, or not a number.
-	OutcomeInvalid Outcome = "Invalid"
-)
-
-// Check is one question of a verdict, with the numbers behind its answer.
-type Check struct {
-	// name of the SLO, guardrail or objective.
-	// +required
-	// +kubebuilder:validation:MaxLength=63
-	Name string `json:"name"`
-	// outcome of the check.
-	// +required
-	Outcome Outcome `json:"outcome"`
-	// reason in one word.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	Reason string `json:"reason,omitempty"`
-	// canary is what the canary pods show, with its unit.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	Canary string `json:"canary,omitempty"`
-	// control is what the control pods show, with its unit.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	Control string `json:"control,omitempty"`
-	// limit is what is allowed, with its unit.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	Limit string `json:"limit,omitempty"`
-	// message is one sentence for a person.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	Message string `json:"message,omitempty"`
-}
-
-// Verdict is the latest judgement of a trial.
-type Verdict struct {
-	// outcome of the verdict.
-	// +required
-	Outcome Outcome `json:"outcome"`
-	// reason in one word.
-	// +required
-	// +kubebuilder:validation:MaxLength=63
-	Reason string `json:"reason"`
-	// message is one sentence for a person.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	Message string `json:"message,omitempty"`
-	// at is when it was judged.
-	// +required
-	At metav1.Time `json:"at,omitzero"`
-	// checks are the single questions.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=24
-	Checks []Check `json:"checks,omitempty"`
-}
-
-// TrialEnd says why and since when a trial goes back.
-type TrialEnd struct {
-	// reason in one word; docs/spec lists them.
-	// +required
-	// +kubebuilder:validation:MaxLength=63
-	Reason string `json:"reason"`
-	// message is one sentence for a person.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	Message string `json:"message,omitempty"`
-	// at is when the slots were closed.
-	// +required
-	At metav1.Time `json:"at,omitzero"`
-}
-
-// Trial is one candidate's way through the steps. A manager that restarts goes on from it alone.
-type Trial struct {
-	// number counts the trials of this policy from 1 on.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	Number int64 `json:"number"`
-	// candidate is complete: a key that is absent is not set.
-	// +optional
-	Candidate RuntimeSettings `json:"candidate,omitempty,omitzero"`
-	// reason says why this candidate, in one sentence.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	Reason string `json:"reason,omitempty"`
-	// footing is what the candidate is tried on.
-	// +optional
-	Footing Footing `json:"footing,omitempty,omitzero"`
-	// previous is the baseline to go back to.
-	// +required
-	Previous Baseline `json:"previous,omitzero"`
-	// revision is the UID of the ReplicaSet whose pods may take slots.
-	// +required
-	Revision types.UID `json:"revision"`
-	// stage is where the trial stands.
-	// +required
-	Stage Stage `json:"stage"`
-	// step is the index of the current step, from 0 on.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Step int32 `json:"step"`
-	// startedAt is when the trial started.
-	// +required
-	StartedAt metav1.Time `json:"startedAt,omitzero"`
-	// stepStartedAt is when the current step started; its deadlines count from here.
-	// +required
-	StepStartedAt metav1.Time `json:"stepStartedAt,omitzero"`
-	// verifiedAt is when all pods of the step were seen to run what they should; the warm-up counts from here.
-	// +optional
-	VerifiedAt *metav1.Time `json:"verifiedAt,omitempty"`
-	// warmAt is when the warm-up of the step was over.
-	// +optional
-	WarmAt *metav1.Time `json:"warmAt,omitempty"`
-	// lastDataAt is when a verdict of this step was last based on usable data.
-	// +optional
-	LastDataAt *metav1.Time `json:"lastDataAt,omitempty"`
-	// slots are the canary pods: those that have one and those that may still come.
-	// +optional
-	// +listType=map
-	// +listMapKey=id
-	// +kubebuilder:validation:MaxItems=500
-	Slots []Slot `json:"slots,omitempty"`
-	// slotsOpened counts the slots that this trial ever opened, so that no id is used twice.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	SlotsOpened int64 `json:"slotsOpened,omitempty"`
-	// controls are the pods that the canary pods are compared with.
-	// +optional
-	// +listType=map
-	// +listMapKey=podUID
-	// +kubebuilder:validation:MaxItems=500
-	Controls []CohortPod `json:"controls,omitempty"`
-	// verdict is the latest judgement.
-	// +optional
-	Verdict *Verdict `json:"verdict,omitempty"`
-	// end says why the trial goes back; set in stage Reverting.
-	// +optional
-	End *TrialEnd `json:"end,omitempty"`
-}
-
 // Recommendation is the candidate that gopacer would try.
 type Recommendation struct {
 	// settings to try.
@@ -244,57 +54,37 @@ type Recommendation struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`
+	// predicted is the expected effect on the objective with its range, such as -33% (-45% to -20%).
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Predicted string `json:"predicted,omitempty"`
+	// verdict is the evidence of a trial that was too small to promote by itself.
+	// +optional
+	Verdict *Verdict `json:"verdict,omitempty"`
 	// at is when it was first recommended.
 	// +required
 	At metav1.Time `json:"at,omitzero"`
 }
 
-// TrialResult is how a trial ended.
-// +kubebuilder:validation:Enum=Promoted;Reverted
-type TrialResult string
-
-const (
-	// TrialPromoted says that the candidate became the baseline.
-	TrialPromoted TrialResult = "Promoted"
-	// TrialReverted says that all pods went back to the baseline.
-	TrialReverted TrialResult = "Reverted"
-)
-
-// TrialRecord is a finished trial with its evidence.
-type TrialRecord struct {
-	// number of the trial.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	Number int64 `json:"number"`
-	// candidate that was tried.
+// Rejection remembers a candidate that failed, so that it is not tried again soon.
+type Rejection struct {
+	// settings that failed.
 	// +optional
-	Candidate RuntimeSettings `json:"candidate,omitempty,omitzero"`
-	// footing is what it was tried on.
+	Settings RuntimeSettings `json:"settings,omitempty,omitzero"`
+	// footing that they failed on.
 	// +optional
 	Footing Footing `json:"footing,omitempty,omitzero"`
-	// result is how it ended.
-	// +required
-	Result TrialResult `json:"result"`
+	// goVersion that the processes were built with, such as go1.26.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	GoVersion string `json:"goVersion,omitempty"`
 	// reason in one word.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Reason string `json:"reason"`
-	// message is one sentence for a person.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	Message string `json:"message,omitempty"`
-	// previous is the baseline before the trial.
-	// +optional
-	Previous *Baseline `json:"previous,omitempty"`
-	// verdict is the last judgement.
-	// +optional
-	Verdict *Verdict `json:"verdict,omitempty"`
-	// startedAt is when the trial started.
+	// until when they are not tried.
 	// +required
-	StartedAt metav1.Time `json:"startedAt,omitzero"`
-	// endedAt is when the last of its pods was where it should be.
-	// +required
-	EndedAt metav1.Time `json:"endedAt,omitzero"`
+	Until metav1.Time `json:"until,omitzero"`
 }
 
 // TargetStatus is what was found of the target.
@@ -306,6 +96,14 @@ type TargetStatus struct {
 	// footing is what the pod template declares now.
 	// +optional
 	Footing Footing `json:"footing,omitempty,omitzero"`
+	// goVersion that the processes were built with.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	GoVersion string `json:"goVersion,omitempty"`
+	// latency is the preset or histogram that was found to hold the target's requests.
+	// +optional
+	// +kubebuilder:validation:MaxLength=200
+	Latency string `json:"latency,omitempty"`
 }
 
 // RuntimeTuningPolicyStatus is what gopacer says of a policy.
@@ -336,6 +134,17 @@ type RuntimeTuningPolicyStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Trials int64 `json:"trials,omitempty"`
+	// rejected are candidates that failed, newest first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Rejected []Rejection `json:"rejected,omitempty"`
+	// calibration is how unlike each other the pods are.
+	// +optional
+	Calibration *Calibration `json:"calibration,omitempty"`
+	// sweep is the table of a Sweep strategy.
+	// +optional
+	Sweep *Sweep `json:"sweep,omitempty"`
 	// cooldownUntil is when the next trial may start.
 	// +optional
 	CooldownUntil *metav1.Time `json:"cooldownUntil,omitempty"`

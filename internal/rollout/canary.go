@@ -165,7 +165,7 @@ func (m *machine) judge() bool {
 		Now: m.Now, Canary: m.members(m.canaries()), Control: m.members(m.controls()), SLOs: m.Plan.SLOs, Gain: m.Plan.Gain,
 		Recent: m.Recent, Evidence: m.Evidence, JudgeGain: held && last && !m.Hold,
 	})
-	m.trial.Verdict = &judged
+	m.trial.Verdict = &judged.Verdict
 	m.changed()
 	switch judged.Outcome {
 	case v1alpha1.OutcomeFail:
@@ -175,9 +175,9 @@ func (m *machine) judge() bool {
 		return held && !m.Hold && m.pass(last)
 	case v1alpha1.OutcomeInconclusive:
 		m.sawData()
-		return m.inconclusive(judged, sinceWarm, step.Hold)
+		return m.inconclusive(judged.Verdict, sinceWarm, step.Hold)
 	default:
-		return m.revertWithoutData(judged)
+		return m.revertWithoutData(judged.Verdict)
 	}
 }
 

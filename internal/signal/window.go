@@ -2,7 +2,11 @@
 // Prometheus becomes numbers with a state. It holds no client; package signal/prometheus asks.
 package signal
 
-import "time"
+import (
+	"time"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+)
 
 // State says whether a value can be used.
 type State string
@@ -41,6 +45,8 @@ type Pod struct {
 	Requests Value
 	// FailedRequests are those with a status of 5xx: 0 where none failed, Absent where no request has a status.
 	FailedRequests Value
+	// RequestSeconds is the time that all requests of the window took together.
+	RequestSeconds Value
 	// Latency has ascending edges and cumulative counts, and ends with +Inf; nil unless LatencyState is Present.
 	Latency []Bucket
 	// LatencyState is Present only where every bucket is finite and the counts never fall.
@@ -56,8 +62,37 @@ type Pod struct {
 	// GCPauseSeconds is the mean stop-the-world time of a cycle in the window, Absent where none ended in it.
 	GCPauseSeconds Value
 
+	// GCAssistSeconds is the part of GCCPUSeconds that goroutines had to do themselves when they allocated.
+	GCAssistSeconds Value
+	// Pauses are the stop-the-world pauses of the collector by duration, from the runtime's own histogram (client_golang gives it seven edges,
+	// about ten times apart); nil unless PausesState is Present.
+	Pauses      []Bucket
+	PausesState State
+	// LongestPauseSeconds is the longest of the last 256 pauses, which may lie before the window (quantile 1 of go_gc_duration_seconds).
+	LongestPauseSeconds Value
+	// SchedulerLatency is how long goroutines waited for a processor, by duration; nil unless SchedulerLatencyState is Present.
+	SchedulerLatency      []Bucket
+	SchedulerLatencyState State
+	// RunnableGoroutines wait for a processor: the mean over the window. Only Go 1.26 and later count them.
+	RunnableGoroutines Value
+	// AllocatedBytes on the heap in the window.
+	AllocatedBytes Value
+	// LimiterCycle is the last collection in which the limiter of the collector's CPU time was on (0: never), counted like GCCyclesTotal;
+	// LimiterEnabled says that it was on in the window.
+	LimiterCycle   Value
+	LimiterEnabled bool
+
+	// ThrottledShare is the share of the CFS periods of the window in which the container was throttled; Absent without a CPU limit, or
+	// where the kubelet's cAdvisor metrics are not scraped.
+	ThrottledShare Value
+	// WorkingSetBytes is what the kernel counts against the container's memory limit (cAdvisor).
+	WorkingSetBytes Value
+
 	ResidentBytes Value
 	LiveHeapBytes Value
+	// HeapGoalBytes is the heap size at which the next collection ends, HeapAllocatedBytes the heap in use, garbage included.
+	HeapGoalBytes      Value
+	HeapAllocatedBytes Value
 	// StackAndGlobalBytes are scanned by the collector beside the heap.
 	StackAndGlobalBytes Value
 	// TotalMemoryBytes is all memory that the runtime has mapped and not released: what GOMEMLIMIT counts.
@@ -70,6 +105,15 @@ type Pod struct {
 	GOMAXPROCS       Value
 	// ProcessStartSeconds is the start of the process in Unix time.
 	ProcessStartSeconds Value
+	// GoVersion that the process was built with, such as go1.26.8; empty where go_info is not exposed.
+	GoVersion           string
+	Goroutines          Value
+	OpenFileDescriptors Value
+	MaxFileDescriptors  Value
+	// Levels are three equal parts of the window, in order: what grows through all of them grows. Nil where the window has too few samples.
+	Levels []Level
+	// Custom are the answers to the request's own queries, by their names.
+	Custom map[string]Value
 
 	// SampleAge is the age of the pod's newest sample when the window ended, Coverage the share of the samples that should be in the
 	// window and are. Both are 0 where there is no sample at all.
@@ -77,6 +121,32 @@ type Pod struct {
 	Coverage  float64
 	// Sampled says that there was a sample in the window, and that the pod's series had not ended when the window did.
 	Sampled bool
+}
+
+// EffectiveGOGC is the GOGC that the heap goal amounts to, in percent: under a memory limit it falls far below the one that is set, and
+// below 25 the collector does little else than run (https://github.com/golang/go/issues/58106).
+func (p Pod) EffectiveGOGC() Value {
+	grown := combine(p.HeapGoalBytes, p.LiveHeapBytes, func(goal, live float64) float64 { return max(0, goal-live) })
+	scanned := combine(p.LiveHeapBytes, p.StackAndGlobalBytes, func(live, roots float64) float64 { return live + roots })
+	return combine(grown, scanned, func(grown, scanned float64) float64 { return 100 * grown / scanned })
+}
+
+// AmplificationOfLive is resident memory over live heap: what the collector's headroom, fragmentation and everything beside the heap cost.
+func (p Pod) AmplificationOfLive() Value {
+	return combine(p.ResidentBytes, p.LiveHeapBytes, func(resident, live float64) float64 { return resident / live })
+}
+
+// AmplificationOfAllocated is resident memory over allocated heap, which holds garbage and so swings within each cycle.
+func (p Pod) AmplificationOfAllocated() Value {
+	return combine(p.ResidentBytes, p.HeapAllocatedBytes, func(resident, allocated float64) float64 { return resident / allocated })
+}
+
+// Level is the mean of a part of a window.
+type Level struct {
+	RequestsPerSecond   Value
+	Goroutines          Value
+	OpenFileDescriptors Value
+	LiveHeapBytes       Value
 }
 
 // Fresh says that the pod's newest sample is not older than maxAge and that at least minCoverage of the window's samples are there.
@@ -92,6 +162,10 @@ type Window struct {
 	ScrapeInterval time.Duration
 	// Pods by name.
 	Pods map[string]Pod
+	// LatencyFound is the preset or histogram that the requests were read from; empty where none was found.
+	LatencyFound string
+	// Queries show the same measurements by pod, in PromQL, for people who want to look themselves.
+	Queries map[v1alpha1.SignalName]string
 }
 
 // MaxSampleAge is the age from which on a sample no longer speaks for the present: three scrapes that did not come.
@@ -115,7 +189,16 @@ type Request struct {
 	// Container that is tuned; series without a container label count too.
 	Container string
 	Latency   Latency
-	Length    time.Duration
+	// Queries of the policy's own, each answering with one number for each pod.
+	Queries []CustomQuery
+	Length  time.Duration
 	// End is the time to ask for.
 	End time.Time
+}
+
+// CustomQuery is a query of a policy's own.
+type CustomQuery struct {
+	// Name of the objective that it measures.
+	Name   string
+	PromQL string
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func TestGainCheck(t *testing.T) {
-	got := checkNamed(t, Judge(passing()), "gain")
+	got := checkNamed(t, Judge(passing()).Verdict, "gain")
 	want := v1alpha1.Check{
 		Name: "gain", Outcome: v1alpha1.OutcomePass, Reason: v1alpha1.ReasonPassed, Canary: "10.1ms", Control: "20.1ms", Limit: "-5%",
 		Message: "GC CPU time per request 10.1ms, control 20.1ms: -49.8% (needed -5%), that is 10.0% of all CPU time (needed 1%), p=0.05",
@@ -130,7 +130,7 @@ func FuzzJudge(f *testing.F) {
 			number := math.Float64frombits(binary.LittleEndian.Uint64(data[i+2:]))
 			edit(&in, data[i], data[i+1], number)
 		}
-		got := Judge(in)
+		got := Judge(in).Verdict
 		if len(got.Message) > 512 || len(got.Reason) > 63 || got.Reason == "" || len(got.Checks) > 24 {
 			t.Fatalf("%+v does not fit the CRD", got)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPassing(t *testing.T) {
-	got := Judge(passing())
+	got := Judge(passing()).Verdict
 	if got.Outcome != v1alpha1.OutcomePass || got.Reason != v1alpha1.ReasonPassed || got.Message == "" || !got.At.Time.Equal(now) {
 		t.Errorf("the good trial gives %s %s %q at %s", got.Outcome, got.Reason, got.Message, got.At)
 	}
@@ -30,7 +30,7 @@ func TestI2Evidence_PassesOnlyWithFreshSamplesOfEveryPod(t *testing.T) {
 					change(in.Evidence, member.Name, freshnessFaults["partial"])
 				}
 			}
-			if got := Judge(in); (got.Outcome == v1alpha1.OutcomePass) != (set == 0) {
+			if got := Judge(in).Verdict; (got.Outcome == v1alpha1.OutcomePass) != (set == 0) {
 				t.Fatalf("pods without fresh samples %012b, gain %t: %s %s", set, gain, got.Outcome, got.Message)
 			}
 		}
@@ -71,7 +71,7 @@ func TestI2Evidence_EdgesOfFreshness(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := passing()
 			test.edit(&in)
-			if got := Judge(in); got.Outcome != test.want {
+			if got := Judge(in).Verdict; got.Outcome != test.want {
 				t.Errorf("%s %s %q, want %s", got.Outcome, got.Reason, got.Message, test.want)
 			}
 		})
@@ -113,7 +113,7 @@ func TestI3FailFast_AnyBreachFailsWhateverElseIsInvalid(t *testing.T) {
 			in := passing()
 			breach.apply(&in)
 			fault.apply(&in)
-			if got := Judge(in); got.Outcome != v1alpha1.OutcomeFail || got.Reason != breach.reason {
+			if got := Judge(in).Verdict; got.Outcome != v1alpha1.OutcomeFail || got.Reason != breach.reason {
 				t.Errorf("%s beside %s %s %s: %s %s %q", breachName, fault.window, fault.pod, fault.name, got.Outcome, got.Reason, got.Message)
 			}
 		}
@@ -132,7 +132,7 @@ func TestI3FailFast_GuardrailsNeedNoPrometheus(t *testing.T) {
 				t.Errorf("%s: the guardrails alone give %s %s", name, health.Outcome, health.Reason)
 			}
 		}
-		if got := Judge(in); got.Outcome != want {
+		if got := Judge(in).Verdict; got.Outcome != want {
 			t.Errorf("%s without Prometheus: %s %s, want %s", name, got.Outcome, got.Reason, want)
 		}
 	}
@@ -143,7 +143,7 @@ func TestI3FailFast_ABreachInBothWindowsShowsTheRecentOne(t *testing.T) {
 	changeAll(in.Evidence, in.Canary, func(p *signal.Pod) { p.FailedRequests = present(50) })
 	changeAll(in.Recent, in.Canary, func(p *signal.Pod) { p.FailedRequests = present(100) })
 	changeAll(in.Recent, in.Control, func(p *signal.Pod) { p.FailedRequests = present(3) })
-	check := checkNamed(t, Judge(in), "errors")
+	check := checkNamed(t, Judge(in).Verdict, "errors")
 	if check.Outcome != v1alpha1.OutcomeFail || check.Canary != "10%" || check.Control != "0.3%" {
 		t.Errorf("%+v", check)
 	}
@@ -158,7 +158,7 @@ func TestI4NoDataNoPass_OneFault(t *testing.T) {
 	for _, fault := range all {
 		in := passing()
 		fault.apply(&in)
-		if got := Judge(in); got.Outcome == v1alpha1.OutcomePass {
+		if got := Judge(in).Verdict; got.Outcome == v1alpha1.OutcomePass {
 			t.Errorf("%s %s %s: Pass", fault.window, fault.pod, fault.name)
 		}
 	}
@@ -181,7 +181,7 @@ func TestI4NoDataNoPass_ManyFaults(t *testing.T) {
 			fault.apply(&in)
 			names = append(names, fault.window+" "+fault.pod+" "+fault.name)
 		}
-		if got := Judge(in); len(names) > 0 && got.Outcome == v1alpha1.OutcomePass {
+		if got := Judge(in).Verdict; len(names) > 0 && got.Outcome == v1alpha1.OutcomePass {
 			t.Fatalf("%q: Pass", names)
 		}
 	}
@@ -196,7 +196,7 @@ func TestI4NoDataNoPass_OnlyWhatIsAskedCounts(t *testing.T) {
 		})
 	}
 	in.SLOs, in.JudgeGain = []SLO{errorsSLO}, false
-	if got := Judge(in); got.Outcome != v1alpha1.OutcomePass {
+	if got := Judge(in).Verdict; got.Outcome != v1alpha1.OutcomePass {
 		t.Errorf("all that is asked is there: %s %s", got.Outcome, got.Message)
 	}
 }

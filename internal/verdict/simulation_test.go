@@ -34,7 +34,7 @@ func promoted(trials, canaries, controls int, factor, podDeviation float64, gain
 	for range trials {
 		in := trial(random, canaries, controls, factor, podDeviation)
 		in.Gain = gain
-		if Judge(in).Outcome == v1alpha1.OutcomePass {
+		if Judge(in).Verdict.Outcome == v1alpha1.OutcomePass {
 			passed++
 		}
 	}

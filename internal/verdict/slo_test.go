@@ -176,7 +176,7 @@ func TestSharedBreachOfAnObjective(t *testing.T) {
 			changeAll(in.Evidence, in.Canary, some(test.canary))
 			changeAll(in.Recent, in.Control, some(test.recentControl))
 			changeAll(in.Evidence, in.Control, some(test.control))
-			got := Judge(in)
+			got := Judge(in).Verdict
 			check := checkNamed(t, got, "errors")
 			if got.Outcome != test.want || check.Outcome != test.want || check.Reason != test.reason {
 				t.Errorf("%+v, want %s %s", check, test.want, test.reason)
@@ -206,7 +206,7 @@ func TestRecentWindowDecides(t *testing.T) {
 	for name, test := range tests {
 		in := passing()
 		changeAll(in.Recent, in.Canary, test.edit)
-		if got := Judge(in); got.Outcome != test.want || got.Reason != test.reason {
+		if got := Judge(in).Verdict; got.Outcome != test.want || got.Reason != test.reason {
 			t.Errorf("%s: %s %s %q", name, got.Outcome, got.Reason, got.Message)
 		}
 	}

@@ -17,6 +17,13 @@ import (
 // Member is a pod of a cohort.
 type Member struct {
 	Name string
+	// Node that the pod runs on; empty where it is not known.
+	Node string
+	// CreatedAt, and FirstReadyAt where that is known, give the start-up time.
+	CreatedAt    time.Time
+	FirstReadyAt time.Time
+	// MemoryLimitBytes of the container; 0 for none.
+	MemoryLimitBytes int64
 	Health
 }
 
@@ -27,10 +34,15 @@ type SLO struct {
 	ThresholdSeconds float64
 	// AllowedShare of requests that may be slow, or fail: 0.01 for 1 %.
 	AllowedShare float64
+	// Query says that the objective bounds the mean of Pod.Custom[Name] over the canary pods by Max, and nothing else.
+	Query bool
+	Max   float64
 }
 
 // Gain is what a candidate must save to be worth keeping.
 type Gain struct {
+	// Minimize is what must be saved.
+	Minimize v1alpha1.Minimize
 	// MinShare of the GC CPU time per request of the control pods: 0.05 for 5 %.
 	MinShare float64
 	// MinCPUShare of the whole CPU time per request of the control pods.
@@ -48,12 +60,42 @@ type Input struct {
 	Recent *signal.Window
 	// Evidence is everything since the warm-up: promotion rests on it. Nil where Prometheus gave none.
 	Evidence *signal.Window
-	// JudgeGain asks for the objective too: at the end of the last step.
+	// JudgeGain asks for the objective, and for non-inferiority on all guards, too: at the end of the last step.
 	JudgeGain bool
+	// Margins are how much worse the canary pods may be, relative, by signal; settled when the trial started.
+	Margins map[v1alpha1.SignalName]Margin
+	Breaker Breaker
+	// Looks is how many looks the trial may take, which share the chance of a false alarm.
+	Looks int
+	// BadWindows are the looks in a row so far at which a check was bad.
+	BadWindows []v1alpha1.BadWindows
+}
+
+// Margin of one signal.
+type Margin struct {
+	// Allowed is the relative effect that still passes: 0.05 for 5 %.
+	Allowed float64
+	// PodSpread is the standard deviation of the logarithm from pod to pod, with equal settings; 0 where not known.
+	PodSpread float64
+}
+
+// Breaker trips when failures pass all bounds.
+type Breaker struct {
+	// Share of failed requests: 0.4 for 40 %.
+	Share float64
+	// Length of time that it must last.
+	Length time.Duration
+}
+
+// Judgement is a verdict with what the next look must know.
+type Judgement struct {
+	v1alpha1.Verdict
+	BadWindows []v1alpha1.BadWindows
+	Harm       v1alpha1.HarmLayout
 }
 
 // Judge gives the verdict over all checks: a Fail outweighs everything, then Invalid, then Inconclusive.
-func Judge(in Input) v1alpha1.Verdict {
+func Judge(in Input) Judgement {
 	checks := Guardrails(in.Now, in.Canary, in.Control)
 	checks = append(checks, dataCheck(in))
 	for _, slo := range in.SLOs {
@@ -62,7 +104,7 @@ func Judge(in Input) v1alpha1.Verdict {
 	if in.JudgeGain {
 		checks = append(checks, gainCheck(in))
 	}
-	return Combine(in.Now, checks)
+	return Judgement{Verdict: Combine(in.Now, checks), Harm: v1alpha1.HarmGuardrailsOnly}
 }
 
 // JudgeHealth gives the verdict over the guardrails from the Kubernetes API alone; during warm-up nothing else acts.

@@ -1,0 +1,57 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Step is one stage of a trial: so many canary pods, for so long.
+type Step struct {
+	// canary is the number of canary pods: a count up to 500, or a percentage of the target's replicas, rounded up.
+	// +required
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern=`^(100|[1-9][0-9]?)%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || (self >= 1 && self <= 500)",message="canary is a count from 1 to 500, or a percentage from 1% to 100%"
+	Canary intstr.IntOrString `json:"canary"`
+	// hold is how long the step must be judged good before the next.
+	// +optional
+	// +kubebuilder:default="5m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('168h')",message="hold must lie between 5s and 168h"
+	Hold *metav1.Duration `json:"hold,omitempty"`
+}
+
+// StepPreset names a row of steps.
+// +kubebuilder:validation:Enum=Standard;Gradual
+type StepPreset string
+
+const (
+	// StepsStandard are 10%, 25% and 50% of the replicas, five minutes each.
+	StepsStandard StepPreset = "Standard"
+	// StepsGradual begin at 0.5% of the replicas, or one pod, and grow by half each time up to 50%, two hours each.
+	StepsGradual StepPreset = "Gradual"
+)
+
+// Rollout says how a candidate reaches pods.
+// +kubebuilder:validation:XValidation:rule="!has(self.steps) || !has(self.preset)",message="set either steps or preset"
+type Rollout struct {
+	// preset names well-tried steps; Standard where neither preset nor steps is given.
+	// +optional
+	Preset StepPreset `json:"preset,omitempty"`
+	// steps of a trial, in order. A step never has fewer canary pods than the one before it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=10
+	Steps []Step `json:"steps,omitempty"`
+	// maxUnavailable is how many pods of the target may be down, for whatever reason, while gopacer replaces one: a count from 1 on, or a
+	// percentage of the replicas, rounded down but at least 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern=`^(100|[1-9][0-9]?)%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || (self >= 1 && self <= 10000)",message="maxUnavailable is a count from 1 to 10000, or a percentage from 1% to 100%"
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+}
