@@ -16,6 +16,13 @@ type Pod struct {
 	// Revision is the UID of the ReplicaSet that controls the pod.
 	Revision  types.UID
 	CreatedAt time.Time
+	// FirstReadyAt is when the pod became Ready; zero while it is not, and once a container of it has restarted, since the API server tells the
+	// latest change only.
+	FirstReadyAt time.Time
+	// Node that the pod runs on; empty until it is scheduled.
+	Node string
+	// MemoryLimitBytes of the tuned container; 0 where it has none.
+	MemoryLimitBytes int64
 	// Terminating says that the pod is being deleted.
 	Terminating bool
 	// Settings are the managed keys in the environment of the tuned container.

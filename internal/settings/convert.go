@@ -10,10 +10,13 @@ import (
 	"github.com/gopacer/gopacer/api/v1alpha1"
 )
 
-// Footing is what settings were proven on: the declared settings and the memory limit of the container, 0 where it has none.
+// Footing is what settings were proven on: the declared settings, and the limits of the container.
 type Footing struct {
-	Declared         Settings
+	Declared Settings
+	// MemoryLimitBytes is 0 where the container has no memory limit.
 	MemoryLimitBytes int64
+	// CPULimitMilli is the CPU limit in thousandths of a CPU; 0 where the container has none.
+	CPULimitMilli int64
 }
 
 // FootingOf is what a container offers settings to stand on.
@@ -22,7 +25,8 @@ func FootingOf(container *corev1.Container) (Footing, error) {
 	if err != nil {
 		return Footing{}, err
 	}
-	return Footing{Declared: declared, MemoryLimitBytes: container.Resources.Limits.Memory().Value()}, nil
+	limits := container.Resources.Limits
+	return Footing{Declared: declared, MemoryLimitBytes: limits.Memory().Value(), CPULimitMilli: limits.Cpu().MilliValue()}, nil
 }
 
 // FromAPI reads settings of a policy.
@@ -42,6 +46,16 @@ func FromAPI(in v1alpha1.RuntimeSettings) (Settings, error) {
 		}
 		s.MemoryLimitBytes = limited(limit)
 	}
+	if in.GOMAXPROCS != nil {
+		if *in.GOMAXPROCS <= 0 {
+			return Settings{}, fmt.Errorf("gomaxprocs %d: want a whole number from 1 on", *in.GOMAXPROCS)
+		}
+		s.GOMAXPROCS = *in.GOMAXPROCS
+	}
+	var err error
+	if s.GODEBUG, err = godebugFromAPI(in.GODEBUG); err != nil {
+		return Settings{}, err
+	}
 	return s, nil
 }
 
@@ -57,6 +71,10 @@ func (s Settings) API() v1alpha1.RuntimeSettings {
 		out.GOGC = &gogc
 	}
 	out.GOMEMLIMIT = bytesQuantity(s.MemoryLimitBytes)
+	if s.GOMAXPROCS != 0 {
+		out.GOMAXPROCS = &s.GOMAXPROCS
+	}
+	out.GODEBUG = godebugAPI(s.GODEBUG)
 	return out
 }
 
@@ -70,27 +88,41 @@ func FootingFromAPI(in v1alpha1.Footing) (Footing, error) {
 	if in.MemoryLimit != nil {
 		footing.MemoryLimitBytes = in.MemoryLimit.Value()
 	}
+	if in.CPULimit != nil {
+		footing.CPULimitMilli = in.CPULimit.MilliValue()
+	}
 	return footing, nil
 }
 
 // API writes the footing as a policy holds it.
 func (f Footing) API() v1alpha1.Footing {
-	return v1alpha1.Footing{Declared: f.Declared.API(), MemoryLimit: bytesQuantity(f.MemoryLimitBytes)}
+	out := v1alpha1.Footing{Declared: f.Declared.API(), MemoryLimit: bytesQuantity(f.MemoryLimitBytes)}
+	if f.CPULimitMilli != 0 {
+		out.CPULimit = resource.NewMilliQuantity(f.CPULimitMilli, resource.DecimalSI)
+	}
+	return out
 }
 
-// On returns what settings proven on f become on now: nothing may be given where the declared settings changed, and no GOMEMLIMIT but
-// the declared one where the memory limit is smaller, or new, since a soft limit above the hard one protects nothing. Where the limit grew, or is
-// gone, the settings are as good as they were.
+// On returns what settings proven on f become on now. Nothing may be given where the declared settings changed. Where the memory limit is
+// smaller, or new, no GOMEMLIMIT is but the declared one, since a soft limit above the hard one protects nothing. Where the CPU limit is smaller, or
+// new, no GOMAXPROCS is but the declared one: more processors than the limit pays for are throttled. Where a limit grew, or is gone, the
+// settings are as good as they were.
 func (f Footing) On(now Footing, s Settings) (Settings, bool) {
 	if f.Declared != now.Declared {
 		return Settings{}, false
 	}
-	shrank := f.MemoryLimitBytes != 0 && now.MemoryLimitBytes != 0 && now.MemoryLimitBytes < f.MemoryLimitBytes
-	appeared := f.MemoryLimitBytes == 0 && now.MemoryLimitBytes != 0
-	if shrank || appeared {
+	if tighter(f.MemoryLimitBytes, now.MemoryLimitBytes) {
 		s.MemoryLimitBytes = now.Declared.MemoryLimitBytes
 	}
+	if tighter(f.CPULimitMilli, now.CPULimitMilli) {
+		s.GOMAXPROCS = now.Declared.GOMAXPROCS
+	}
 	return s, true
+}
+
+// tighter says that a limit shrank or appeared; 0 is no limit.
+func tighter(then, now int64) bool {
+	return now != 0 && (then == 0 || now < then)
 }
 
 // FromAPIOn reads settings of a policy with the footing that they were proven on, and gives what they become on now. It says false where

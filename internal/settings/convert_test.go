@@ -139,23 +139,23 @@ func TestFootingOn(t *testing.T) {
 		want      Settings
 		holds     bool
 	}{
-		"unchanged":           {then: Footing{declared, 512 * mebibyte}, now: Footing{declared, 512 * mebibyte}, want: proven, holds: true},
-		"unchanged, no limit": {then: Footing{declared, 0}, now: Footing{declared, 0}, want: proven, holds: true},
-		"the limit grew":      {then: Footing{declared, 512 * mebibyte}, now: Footing{declared, 1024 * mebibyte}, want: proven, holds: true},
-		"the limit is gone":   {then: Footing{declared, 512 * mebibyte}, now: Footing{declared, 0}, want: proven, holds: true},
-		"the limit shrank":    {then: Footing{declared, 512 * mebibyte}, now: Footing{declared, 511 * mebibyte}, want: without, holds: true},
-		"the limit is new":    {then: Footing{declared, 0}, now: Footing{declared, 1024 * mebibyte}, want: without, holds: true},
+		"unchanged":           {then: Footing{Declared: declared, MemoryLimitBytes: 512 * mebibyte}, now: Footing{Declared: declared, MemoryLimitBytes: 512 * mebibyte}, want: proven, holds: true},
+		"unchanged, no limit": {then: Footing{Declared: declared}, now: Footing{Declared: declared}, want: proven, holds: true},
+		"the limit grew":      {then: Footing{Declared: declared, MemoryLimitBytes: 512 * mebibyte}, now: Footing{Declared: declared, MemoryLimitBytes: 1024 * mebibyte}, want: proven, holds: true},
+		"the limit is gone":   {then: Footing{Declared: declared, MemoryLimitBytes: 512 * mebibyte}, now: Footing{Declared: declared}, want: proven, holds: true},
+		"the limit shrank":    {then: Footing{Declared: declared, MemoryLimitBytes: 512 * mebibyte}, now: Footing{Declared: declared, MemoryLimitBytes: 511 * mebibyte}, want: without, holds: true},
+		"the limit is new":    {then: Footing{Declared: declared}, now: Footing{Declared: declared, MemoryLimitBytes: 1024 * mebibyte}, want: without, holds: true},
 		"the limit shrank, and a GOMEMLIMIT is declared": {
-			then:  Footing{declaredWithLimit, 512 * mebibyte},
-			now:   Footing{declaredWithLimit, 256 * mebibyte},
+			then:  Footing{Declared: declaredWithLimit, MemoryLimitBytes: 512 * mebibyte},
+			now:   Footing{Declared: declaredWithLimit, MemoryLimitBytes: 256 * mebibyte},
 			want:  Settings{GOGC: 150, MemoryLimitBytes: 100 * mebibyte},
 			holds: true,
 		},
-		"another GOGC is declared":           {then: Footing{declared, 0}, now: Footing{Settings{GOGC: 50}, 0}},
-		"no GOGC is declared any more":       {then: Footing{declared, 0}, now: Footing{}},
-		"a GOMEMLIMIT is declared":           {then: Footing{declared, 0}, now: Footing{declaredWithLimit, 0}},
-		"the default is declared in writing": {then: Footing{}, now: Footing{Settings{GOGC: 100}, 0}},
-		"all changed":                        {then: Footing{declared, 512 * mebibyte}, now: Footing{declaredWithLimit, 256 * mebibyte}},
+		"another GOGC is declared":           {then: Footing{Declared: declared}, now: Footing{Declared: Settings{GOGC: 50}}},
+		"no GOGC is declared any more":       {then: Footing{Declared: declared}, now: Footing{}},
+		"a GOMEMLIMIT is declared":           {then: Footing{Declared: declared}, now: Footing{Declared: declaredWithLimit}},
+		"the default is declared in writing": {then: Footing{}, now: Footing{Declared: Settings{GOGC: 100}}},
+		"all changed":                        {then: Footing{Declared: declared, MemoryLimitBytes: 512 * mebibyte}, now: Footing{Declared: declaredWithLimit, MemoryLimitBytes: 256 * mebibyte}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, holds := test.then.On(test.now, proven)

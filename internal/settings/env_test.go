@@ -24,7 +24,7 @@ func TestDeclared(t *testing.T) {
 		err  string
 	}{
 		"nothing":             {},
-		"other variables":     {env: []corev1.EnvVar{variable("PORT", "80"), fromSecret("TOKEN"), variable("GOMAXPROCS", "2")}},
+		"other variables":     {env: []corev1.EnvVar{variable("PORT", "80"), fromSecret("TOKEN"), variable("GOTRACEBACK", "all")}},
 		"GOGC":                {env: []corev1.EnvVar{variable("GOGC", "25")}, want: Settings{GOGC: 25}},
 		"both, in any order":  {env: []corev1.EnvVar{variable("GOMEMLIMIT", "512MiB"), variable("A", "b"), variable("GOGC", "off")}, want: Settings{GOGC: Off, MemoryLimitBytes: 512 << 20}},
 		"empty values":        {env: []corev1.EnvVar{variable("GOGC", ""), variable("GOMEMLIMIT", "")}},

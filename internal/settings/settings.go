@@ -16,6 +16,8 @@ import (
 const (
 	EnvGOGC       = "GOGC"
 	EnvGOMEMLIMIT = "GOMEMLIMIT"
+	EnvGOMAXPROCS = "GOMAXPROCS"
+	EnvGODEBUG    = "GODEBUG"
 )
 
 // Off is GOGC=off: no collection but for the memory limit's sake.
@@ -32,6 +34,26 @@ type Settings struct {
 	GOGC GOGC
 	// MemoryLimitBytes is GOMEMLIMIT; 0 says that it is not set.
 	MemoryLimitBytes int64
+	// GOMAXPROCS is the number of processors that run Go code at once; 0 says that it is not set, and the runtime finds its own.
+	GOMAXPROCS int32
+	// GODEBUG holds the managed keys of the variable as ParseGODEBUG renders them, for example disablethp=1,madvdontneed=0; empty says that
+	// none is set. It is text, so that settings can be compared by ==.
+	GODEBUG string
+}
+
+// Overlay gives what over sets, and what it leaves out as s has it. GODEBUG is taken key by key.
+func (s Settings) Overlay(over Settings) Settings {
+	if over.GOGC != 0 {
+		s.GOGC = over.GOGC
+	}
+	if over.MemoryLimitBytes != 0 {
+		s.MemoryLimitBytes = over.MemoryLimitBytes
+	}
+	if over.GOMAXPROCS != 0 {
+		s.GOMAXPROCS = over.GOMAXPROCS
+	}
+	s.GODEBUG = overlayGODEBUG(s.GODEBUG, over.GODEBUG)
+	return s
 }
 
 // EffectiveGOGC is the GOGC that the runtime goes by: its default where none is set.
@@ -54,7 +76,8 @@ func (g GOGC) String() string {
 	}
 }
 
-// Canonical is the one text form of the settings, for example GOGC=150,GOMEMLIMIT=483183820; empty where nothing is set.
+// Canonical is the one text form of the settings, for example GOGC=150,GOMEMLIMIT=483183820; empty where nothing is set. GODEBUG comes last,
+// since its own keys are separated by commas too: GOMAXPROCS=2,GODEBUG=disablethp=1,madvdontneed=0.
 func (s Settings) Canonical() string {
 	var parts []string
 	for _, entry := range s.Entries() {
@@ -73,7 +96,7 @@ func (s Settings) Digest() string {
 type Entry struct{ Name, Value string }
 
 // Entries are the variables to set, in a stable order. GOMEMLIMIT is plain bytes: the runtime dies at start of a Kubernetes
-// quantity such as 512Mi (runtime: malformed GOMEMLIMIT).
+// quantity such as 512Mi (runtime: malformed GOMEMLIMIT). GODEBUG has the managed keys only: Apply merges it with what a container has.
 func (s Settings) Entries() []Entry {
 	var entries []Entry
 	if s.GOGC != 0 {
@@ -81,6 +104,12 @@ func (s Settings) Entries() []Entry {
 	}
 	if s.MemoryLimitBytes != 0 {
 		entries = append(entries, Entry{EnvGOMEMLIMIT, strconv.FormatInt(s.MemoryLimitBytes, 10)})
+	}
+	if s.GOMAXPROCS != 0 {
+		entries = append(entries, Entry{EnvGOMAXPROCS, strconv.FormatInt(int64(s.GOMAXPROCS), 10)})
+	}
+	if s.GODEBUG != "" {
+		entries = append(entries, Entry{EnvGODEBUG, s.GODEBUG})
 	}
 	return entries
 }
@@ -91,7 +120,13 @@ func ParseCanonical(text string) (Settings, error) {
 	if text == "" {
 		return s, nil
 	}
-	for part := range strings.SplitSeq(text, ",") {
+	for rest, more := text, true; more; {
+		var part string
+		if strings.HasPrefix(rest, EnvGODEBUG+"=") {
+			part, more = rest, false
+		} else {
+			part, rest, more = strings.Cut(rest, ",")
+		}
 		name, value, ok := strings.Cut(part, "=")
 		if !ok {
 			return Settings{}, fmt.Errorf("settings %q: %q has no value", text, part)
@@ -113,6 +148,10 @@ func (s *Settings) set(name, value string) error {
 		s.GOGC, err = ParseGOGC(value)
 	case EnvGOMEMLIMIT:
 		s.MemoryLimitBytes, err = ParseMemoryLimit(value)
+	case EnvGOMAXPROCS:
+		s.GOMAXPROCS, err = ParseGOMAXPROCS(value)
+	case EnvGODEBUG:
+		s.GODEBUG, err = ParseGODEBUG(value)
 	default:
 		err = fmt.Errorf("%q is not a managed variable", name)
 	}
@@ -139,6 +178,19 @@ func ParseGOGC(text string) (GOGC, error) {
 		return 0, fmt.Errorf("GOGC=%q: the collector would never rest", text)
 	}
 	return GOGC(n), nil
+}
+
+// ParseGOMAXPROCS reads a value of GOMAXPROCS. Where the runtime would silently go by its own number of processors instead (runtime/proc.go,
+// schedinit: what is no number, and what is not above 0), it is an error. An empty value is the same as none.
+func ParseGOMAXPROCS(text string) (int32, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("GOMAXPROCS=%q: want a whole number from 1 on; the runtime ignores this", text)
+	}
+	return int32(n), nil
 }
 
 // ParseMemoryLimit reads a value of GOMEMLIMIT in the runtime's own grammar, ^[0-9]+(([KMGT]i)?B)?$ or off (runtime/string.go,

@@ -169,7 +169,7 @@ func TestParseCanonicalRefuses(t *testing.T) {
 		",":                               "has no value",
 		"GOGC=150,":                       "has no value",
 		"=150":                            "not a managed variable",
-		"GOMAXPROCS=2":                    "not a managed variable",
+		"GOTRACEBACK=all":                 "not a managed variable",
 		"gogc=150":                        "not a managed variable",
 		"GOGC=":                           "not in canonical form",
 		"GOGC=+150":                       "not in canonical form",
