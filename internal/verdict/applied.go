@@ -32,7 +32,8 @@ const offAbove = 1e18
 // clockSkew between the node that stamps the process start and the API server that stamps the pod's creation.
 const clockSkew = 5 * time.Second
 
-// SettingsOf compares the gauges of a process with the settings that it should run. Keys that want does not set are not compared.
+// SettingsOf compares the gauges of a process with the settings that it should run. Keys that want does not set are not compared;
+// nor is GODEBUG, of which a process shows nothing: its environment counts.
 func SettingsOf(pod signal.Pod, maxAge time.Duration, want settings.Settings, podCreatedAt time.Time) (Application, string) {
 	if !pod.Sampled || pod.SampleAge > maxAge {
 		return Unseen, "no fresh sample of the process"
@@ -45,6 +46,8 @@ func SettingsOf(pod signal.Pod, maxAge time.Duration, want settings.Settings, po
 			func(got float64) bool { return sameGOGC(want.GOGC, got) }},
 		{want.MemoryLimitBytes != 0, settings.EnvGOMEMLIMIT, pod.MemoryLimitBytes, fmt.Sprint(want.MemoryLimitBytes), limitText,
 			func(got float64) bool { return sameLimit(want.MemoryLimitBytes, got) }},
+		{want.GOMAXPROCS != 0, settings.EnvGOMAXPROCS, pod.GOMAXPROCS, fmt.Sprint(want.GOMAXPROCS), wholeText,
+			func(got float64) bool { return got == float64(want.GOMAXPROCS) }},
 	}
 	seen, message := Applied, ""
 	for _, gauge := range gauges {
@@ -97,12 +100,14 @@ func gogcText(got float64) string {
 	if got > offAbove || got < 0 {
 		return "off"
 	}
-	return fmt.Sprintf("%.0f", got)
+	return wholeText(got)
 }
 
 func limitText(got float64) string {
 	if got > offAbove {
 		return "off"
 	}
-	return fmt.Sprintf("%.0f", got)
+	return wholeText(got)
 }
+
+func wholeText(got float64) string { return fmt.Sprintf("%.0f", got) }

@@ -31,6 +31,10 @@ func TestSettingsOf(t *testing.T) {
 		return pod
 	}
 	absent := signal.Value{}
+	processors := func(value signal.Value) signal.Pod {
+		return edited(func(pod *signal.Pod) { pod.GOMAXPROCS = value })
+	}
+	three := settings.Settings{GOGC: 150, GOMAXPROCS: 3}
 	tests := map[string]struct {
 		pod     signal.Pod
 		want    settings.Settings
@@ -59,6 +63,13 @@ func TestSettingsOf(t *testing.T) {
 		"keys that are not set count not":    {process(present(999), present(1)), settings.Settings{}, Applied, ""},
 		"GOGC alone":                         {process(present(150), present(1)), settings.Settings{GOGC: 150}, Applied, ""},
 		"limit alone":                        {process(present(1), present(483183821)), settings.Settings{MemoryLimitBytes: 483183821}, Applied, ""},
+		"as many processors":                 {processors(present(3)), three, Applied, ""},
+		"more processors, set in code":       {processors(present(4)), three, Overridden, "GOMAXPROCS=4 where its environment says 3"},
+		"fewer processors, set in code":      {processors(present(2)), three, Overridden, "GOMAXPROCS=2"},
+		"no gauge of the processors":         {processors(absent), three, Unreported, "its environment counts"},
+		"processors of two processes":        {processors(signal.Value{Number: 3, State: signal.Ambiguous}), three, Unseen, "GOMAXPROCS can't be used"},
+		"processors left to the runtime":     {processors(present(4)), both, Applied, ""},
+		"GODEBUG has no gauge":               {processors(absent), settings.Settings{GODEBUG: "disablethp=1"}, Applied, ""},
 		"not sampled":                        {signal.Pod{}, both, Unseen, "no fresh sample"},
 		"sample as old as may be":            {edited(func(p *signal.Pod) { p.SampleAge = maxAge }), both, Applied, ""},
 		"sample a moment older":              {edited(func(p *signal.Pod) { p.SampleAge = maxAge + 1 }), both, Unseen, "no fresh sample"},
