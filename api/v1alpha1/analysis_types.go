@@ -40,6 +40,7 @@ type Breaker struct {
 	// errors is the share of failed requests that trips it.
 	// +optional
 	// +kubebuilder:default="40%"
+	// +kubebuilder:validation:XValidation:rule="double(self.substring(0, size(self) - 1)) > 0.0",message="errors must be above 0%"
 	Errors Percent `json:"errors,omitempty"`
 	// for is how long it must last.
 	// +optional

@@ -135,6 +135,9 @@ type Schedule struct {
 }
 
 // RuntimeTuningPolicySpec is what a platform team asks for.
+// +kubebuilder:validation:XValidation:rule="!has(self.strategy.manual) || self.strategy.manual.candidates.all(c, !has(c.gogc) || ((!has(self.knobs.gogc.min) || type(c.gogc) != int || c.gogc >= self.knobs.gogc.min) && (!has(self.knobs.gogc.max) || (type(c.gogc) == int && c.gogc <= self.knobs.gogc.max))))",message="a candidate's gogc must keep knobs.gogc.min and max; off is above any max"
+// +kubebuilder:validation:XValidation:rule="!has(self.strategy.sweep) || self.strategy.sweep.ladder.all(g, (!has(self.knobs.gogc.min) || g >= self.knobs.gogc.min) && (!has(self.knobs.gogc.max) || g <= self.knobs.gogc.max))",message="the rungs of a ladder must keep knobs.gogc.min and max; left out, the ladder is 25, 50, 100, 150, 200"
+// +kubebuilder:validation:XValidation:rule="self.strategy.type != 'Feedback' || ((!has(self.knobs.gogc.min) || has(self.knobs.gogc.max) || self.knobs.gogc.min <= 200) && (!has(self.knobs.gogc.max) || has(self.knobs.gogc.min) || self.knobs.gogc.max >= 25))",message="knobs.gogc: left out, min is 25 and max is 200 with Feedback; give both where one lies beyond the other"
 type RuntimeTuningPolicySpec struct {
 	// targetRef names the workload to tune. It can't be changed.
 	// +required
@@ -183,6 +186,9 @@ type RuntimeTuningPolicySpec struct {
 	// approved are complete settings that a person has read in status.recommendation and wants promoted: where too few pods for a proof are
 	// left, gopacer promotes nothing by itself. They count only while the recommendation says the same.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="has(self.gogc) || has(self.gomemlimit) || has(self.gomaxprocs) || has(self.godebug)",message="approved holds the settings of status.recommendation, and sets at least one of gogc, gomemlimit, gomaxprocs and godebug"
+	// +kubebuilder:validation:XValidation:rule="!has(self.gogc) || (type(self.gogc) == int ? self.gogc >= 1 && self.gogc <= 2147483647 : self.gogc == 'off')",message="gogc is a whole number from 1 to 2147483647 without quotes, or \"off\" with them"
+	// +kubebuilder:validation:XValidation:rule="!has(self.gomemlimit) || quantity(string(self.gomemlimit)).isGreaterThan(quantity('0'))",message="gomemlimit must be above 0"
 	Approved *RuntimeSettings `json:"approved,omitempty"`
 	// schedule says when trials may start.
 	// +optional

@@ -137,16 +137,17 @@ type GODEBUGSetting struct {
 	Value string `json:"value"`
 }
 
-// RuntimeSettings are runtime settings of one container. A key that is absent is not set. The rules admit all that a pod template may
-// declare, since status repeats it.
+// RuntimeSettings are runtime settings of one container. A key that is absent is not set. What stands here admits all that a pod template
+// may declare, since status repeats it. The rules for what a person writes stand at the fields that a person writes: in status, with its many
+// settings, they would exceed what the API server lets rules cost.
 type RuntimeSettings struct {
 	// gogc is the value of GOGC: a percentage from 1 on, or off.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 2147483647 : self == 'off'",message="gogc is a whole number from 1 to 2147483647, or off"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern=`^off$`
 	GOGC *intstr.IntOrString `json:"gogc,omitempty"`
 	// gomemlimit is the value of GOMEMLIMIT in bytes, written as a quantity such as 512Mi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="gomemlimit must be above 0"
 	GOMEMLIMIT *resource.Quantity `json:"gomemlimit,omitempty"`
 	// gomaxprocs is the value of GOMAXPROCS.
 	// +optional
@@ -168,7 +169,7 @@ type ManualStrategy struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:XValidation:rule="has(self.gogc) || has(self.gomemlimit) || has(self.gomaxprocs) || has(self.godebug)",message="a candidate sets at least one of gogc, gomemlimit, gomaxprocs and godebug"
-	// +kubebuilder:validation:items:XValidation:rule="!has(self.gogc) || type(self.gogc) != int || self.gogc <= 100000",message="a candidate's gogc must not exceed 100000"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.gogc) || (type(self.gogc) == int ? self.gogc >= 1 && self.gogc <= 100000 : self.gogc == 'off')",message="a candidate's gogc is a whole number from 1 to 100000 without quotes, or \"off\" with them"
 	// +kubebuilder:validation:items:XValidation:rule="!has(self.gomemlimit) || quantity(string(self.gomemlimit)).isGreaterThan(quantity('1Mi'))",message="a candidate's gomemlimit must be above 1Mi"
 	// +kubebuilder:validation:items:XValidation:rule="!has(self.gomaxprocs) || self.gomaxprocs <= 1024",message="a candidate's gomaxprocs must not exceed 1024"
 	// +kubebuilder:validation:items:XValidation:rule="!has(self.godebug) || self.godebug.all(g, g.value == (g.name == 'madvdontneed' ? '0' : '1'))",message="the value is the runtime's default already: madvdontneed is 1 since Go 1.16, asyncpreemptoff and disablethp are 0"
@@ -195,7 +196,7 @@ type FeedbackRules struct {
 	// +kubebuilder:default="5ms"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
+	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('1s')",message="longPause must lie above 0s and not above 1s"
 	LongPause *metav1.Duration `json:"longPause,omitempty"`
 	// runnablePerProcessor is how many goroutines wait for each processor before more processors are proposed.
@@ -212,15 +213,15 @@ type FeedbackRules struct {
 
 // Strategy chooses candidates.
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'Manual') == has(self.manual)",message="set manual if, and only if, type is Manual"
+// +kubebuilder:validation:XValidation:rule="!has(self.feedback) || !has(self.type) || self.type == 'Feedback'",message="feedback goes with type Feedback"
 // +kubebuilder:validation:XValidation:rule="!has(self.sweep) || (has(self.type) && self.type == 'Sweep')",message="sweep goes with type Sweep"
 type Strategy struct {
 	// type of the strategy.
 	// +optional
 	// +kubebuilder:default=Feedback
 	Type StrategyType `json:"type,omitempty"`
-	// feedback sets the rules of the Feedback strategy.
+	// feedback changes the rules of the Feedback strategy.
 	// +optional
-	// +kubebuilder:default={}
 	Feedback FeedbackRules `json:"feedback,omitempty,omitzero"`
 	// sweep lists the rungs of a Sweep strategy.
 	// +optional

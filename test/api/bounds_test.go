@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -20,7 +21,7 @@ type bound struct {
 // TestBounds breaks every enum, bound and requirement of the schema, each at a policy that is otherwise good. The cases are made from
 // the schema, so that no new field goes without.
 func TestBounds(t *testing.T) {
-	fixtures := []*unstructured.Unstructured{readObject(t, "testdata/full.yaml"), readObject(t, "testdata/full-preset.yaml")}
+	fixtures := fullPolicies(t)
 	stored := fixtures[0].DeepCopy()
 	create(t, stored)
 	for _, field := range fields(t) {
@@ -37,6 +38,14 @@ func TestBounds(t *testing.T) {
 				refuses(t, try(t, fixture, stored, path, bound.breaks), bound.wantField, bound.want)
 			})
 		}
+	}
+}
+
+// fullPolicies are the fixtures that together have every field.
+func fullPolicies(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	return []*unstructured.Unstructured{
+		readObject(t, "testdata/full.yaml"), readObject(t, "testdata/full-sweep.yaml"), readObject(t, "testdata/full-feedback.yaml"),
 	}
 }
 
@@ -159,14 +168,23 @@ func countBounds(field field, path string, value any) []bound {
 	return all
 }
 
-// repeated makes a list of the first item's copies, each with a key of its own where the list has keys.
+// repeated makes a list of the first item's copies, each with a key of its own where the list has keys, and of different numbers where it
+// holds numbers.
 func repeated(field field, value any, count int64) []any {
 	items := make([]any, count)
 	for index := range items {
-		copied := unstructured.Unstructured{Object: value.([]any)[0].(map[string]any)}
-		item := copied.DeepCopy().Object
+		fields, isObject := value.([]any)[0].(map[string]any)
+		if !isObject {
+			items[index] = int64(10 + index)
+			continue
+		}
+		item := runtime.DeepCopyJSON(fields)
 		for _, key := range field.schema.XListMapKeys {
-			item[key] = fmt.Sprintf("s%07d", index)
+			if field.schema.Items.Schema.Properties[key].Type == "integer" {
+				item[key] = int64(10 + index)
+			} else {
+				item[key] = fmt.Sprintf("s%07d", index)
+			}
 		}
 		items[index] = item
 	}

@@ -28,8 +28,9 @@ func defaulted() v1alpha1.RuntimeTuningPolicySpec {
 		Mode:      v1alpha1.ModeObserve,
 		Suspend:   v1alpha1.SuspendNone,
 		Knobs: v1alpha1.Knobs{
-			GOGC:       v1alpha1.GOGCKnob{Mode: v1alpha1.KnobTune, Min: 25, Max: 200},
+			GOGC:       v1alpha1.GOGCKnob{Mode: v1alpha1.KnobTune},
 			GOMEMLIMIT: v1alpha1.GOMEMLIMITKnob{Mode: v1alpha1.KnobTune, PercentOfLimit: "90%"},
+			GOMAXPROCS: v1alpha1.GOMAXPROCSKnob{Mode: v1alpha1.KnobKeep, Max: 64},
 		},
 		Objective: v1alpha1.Objective{Minimize: v1alpha1.MinimizeGCCPU, MinGain: "5%"},
 		Strategy:  v1alpha1.Strategy{Type: v1alpha1.StrategyFeedback},
@@ -37,19 +38,15 @@ func defaulted() v1alpha1.RuntimeTuningPolicySpec {
 			Interval:      duration(30 * time.Second),
 			WarmUp:        duration(2 * time.Minute),
 			NoDataTimeout: duration(10 * time.Minute),
+			Tier:          v1alpha1.TierStandard,
+			GoodWindows:   3,
+			Breaker:       v1alpha1.Breaker{Errors: "40%", For: duration(time.Minute)},
 		},
-		Rollout: v1alpha1.Rollout{
-			Steps: []v1alpha1.Step{
-				{Canary: intstr.FromString("10%"), Hold: duration(5 * time.Minute)},
-				{Canary: intstr.FromString("25%"), Hold: duration(5 * time.Minute)},
-				{Canary: intstr.FromString("50%"), Hold: duration(5 * time.Minute)},
-			},
-			MaxUnavailable: &one,
-		},
+		Rollout:  v1alpha1.Rollout{MaxUnavailable: &one},
 		Schedule: v1alpha1.Schedule{Cooldown: duration(time.Hour)},
 		Metrics: v1alpha1.Metrics{
 			Provider: "default",
-			Latency:  v1alpha1.LatencySource{Preset: v1alpha1.LatencyPrometheusHTTP},
+			Latency:  v1alpha1.LatencySource{Preset: v1alpha1.LatencyAuto},
 		},
 		DeletionPolicy: v1alpha1.DeletionRestore,
 	}
@@ -88,6 +85,10 @@ func TestGoClient(t *testing.T) {
 			spec.Knobs.GOGC.Max = 400
 			spec.Objective.MinGain = "10%"
 			spec.Analysis.WarmUp = duration(0)
+			spec.Analysis.Margins.CPU = "1%"
+			spec.Analysis.Breaker.Errors = "25%"
+			spec.Knobs.GOMAXPROCS.Max = 8
+			spec.Rollout.Preset = v1alpha1.StepsGradual
 			spec.Schedule.Cooldown = duration(0)
 			spec.Metrics.Provider = "team-a"
 		}},
@@ -99,6 +100,13 @@ func TestGoClient(t *testing.T) {
 			spec.Strategy = v1alpha1.Strategy{Type: v1alpha1.StrategyManual, Manual: &v1alpha1.ManualStrategy{
 				Candidates: []v1alpha1.RuntimeSettings{{GOGC: &off, GOMEMLIMIT: &limit}},
 			}}
+		}},
+		"a sweep of the usual ladder": {change: func(spec *v1alpha1.RuntimeTuningPolicySpec) {
+			spec.Strategy.Type = v1alpha1.StrategySweep
+		}},
+		"approved settings": {change: func(spec *v1alpha1.RuntimeTuningPolicySpec) {
+			gogc := intstr.FromInt32(150)
+			spec.Approved = &v1alpha1.RuntimeSettings{GOGC: &gogc, GODEBUG: []v1alpha1.GODEBUGSetting{{Name: "madvdontneed", Value: "0"}}}
 		}},
 	}
 	for name, tc := range cases {
@@ -117,6 +125,52 @@ func TestGoClient(t *testing.T) {
 			if err := cluster.Update(t.Context(), policy); err != nil {
 				t.Errorf("an update with what was read: %v", err)
 			}
+		})
+	}
+}
+
+// TestStrategyDefaults: what a strategy's own fields are once they are named, and that each lacks the fields of the others.
+func TestStrategyDefaults(t *testing.T) {
+	cases := map[string]struct{ sent, want v1alpha1.Strategy }{
+		"feedback": {
+			v1alpha1.Strategy{Feedback: v1alpha1.FeedbackRules{QuotaUse: "70%"}},
+			v1alpha1.Strategy{Type: v1alpha1.StrategyFeedback, Feedback: v1alpha1.FeedbackRules{
+				LongPause: duration(5 * time.Millisecond), RunnablePerProcessor: 2, QuotaUse: "70%",
+			}},
+		},
+		"sweep": {
+			v1alpha1.Strategy{Type: v1alpha1.StrategySweep, Sweep: &v1alpha1.SweepStrategy{}},
+			v1alpha1.Strategy{Type: v1alpha1.StrategySweep, Sweep: &v1alpha1.SweepStrategy{Ladder: []int32{25, 50, 100, 150, 200}}},
+		},
+		"calibrate": {v1alpha1.Strategy{Type: v1alpha1.StrategyCalibrate}, v1alpha1.Strategy{Type: v1alpha1.StrategyCalibrate}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			policy := &v1alpha1.RuntimeTuningPolicy{
+				ObjectMeta: metav1.ObjectMeta{GenerateName: "strategy-", Namespace: namespace},
+				Spec:       v1alpha1.RuntimeTuningPolicySpec{TargetRef: checkout, Strategy: tc.sent},
+			}
+			create(t, policy)
+			if diff := cmp.Diff(tc.want, policy.Spec.Strategy); diff != "" {
+				t.Errorf("strategy as stored (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDuplicates: a rung or a key of GODEBUG that is listed twice is refused, since one of the two would count in silence.
+func TestDuplicates(t *testing.T) {
+	twice := []any{map[string]any{"name": "disablethp", "value": "1"}, map[string]any{"name": "disablethp", "value": "1"}}
+	cases := map[string]struct {
+		file, path, field string
+		value             any
+	}{
+		"rungs":            {"testdata/full-sweep.yaml", "spec.strategy.sweep.ladder", "spec.strategy.sweep.ladder[2]", []any{int64(50), int64(100), int64(50)}},
+		"approved GODEBUG": {"testdata/full.yaml", "spec.approved.godebug", "spec.approved.godebug[1]", twice},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			refuses(t, try(t, readObject(t, tc.file), nil, tc.path, tc.value), tc.field, "Duplicate value")
 		})
 	}
 }
@@ -140,7 +194,7 @@ func TestTargetIsImmutable(t *testing.T) {
 // list of policies.
 func TestUnreadableDurations(t *testing.T) {
 	fixture := readObject(t, "testdata/full.yaml")
-	paths := []string{"spec.analysis.interval", "spec.analysis.warmUp", "spec.analysis.noDataTimeout", "spec.rollout.steps[0].hold",
+	paths := []string{"spec.analysis.interval", "spec.analysis.warmUp", "spec.analysis.noDataTimeout", "spec.analysis.breaker.for", "spec.rollout.steps[0].hold",
 		"spec.schedule.cooldown", "spec.slos[0].latency.threshold"}
 	for _, path := range paths {
 		t.Run(path, func(t *testing.T) {

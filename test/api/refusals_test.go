@@ -2,8 +2,6 @@ package api_test
 
 import (
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // transitions are the rules that compare a policy with what it was; TestTargetIsImmutable has them.
@@ -11,7 +9,7 @@ var transitions = map[string]bool{immutableTarget: true}
 
 // TestRefusals sends every field what each of its patterns and rules lets through and stops. A pattern or rule without values fails.
 func TestRefusals(t *testing.T) {
-	fixtures := []*unstructured.Unstructured{readObject(t, "testdata/full.yaml"), readObject(t, "testdata/full-preset.yaml")}
+	fixtures := fullPolicies(t)
 	stored := fixtures[0].DeepCopy()
 	create(t, stored)
 	for _, field := range fields(t) {

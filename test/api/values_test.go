@@ -16,6 +16,11 @@ var patterns = map[string]values{
 		accepted: list("30s", "1m30s", "30000ms", "0h0m30s", "0000000000000000000000000000030s"),
 		refused:  list("30", "-30s", "1.5m", "30 s", "1d", "30S", "s", "", "30s\n"),
 	},
+	// Short durations in whole units.
+	`^([0-9]+(ms|s))+$`: {
+		accepted: list("5ms", "1s", "1000ms", "0s5ms"),
+		refused:  list("5", "-5ms", "1m", "500us", "0.5ms", "5 ms", ""),
+	},
 	// Durations that may have a fraction.
 	`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`: {
 		accepted: list("250ms", "1.5s", "0.25s", "1m0.5s"),
@@ -30,6 +35,16 @@ var patterns = map[string]values{
 	`^(100|[1-9][0-9]?)%$`: {
 		accepted: list("1%", "50%", "100%"),
 		refused:  list("0%", "101%", "010%", "2.5%", "abc", "5", "-5%", ""),
+	},
+	// Decimal numbers.
+	`^-?[0-9]{1,12}(\.[0-9]{1,6})?$`: {
+		accepted: list("250", "0.5", "-1", "999999999999.999999"),
+		refused:  list("", "1e3", "+1", ".5", "1.", "NaN", "1 000", "5%"),
+	},
+	// GOGC where it is no number.
+	`^off$`: {
+		accepted: list("off", int64(150)),
+		refused:  list("150", "Off", "", "100%"),
 	},
 	// Names that are a DNS label.
 	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`: {
@@ -81,33 +96,52 @@ var rules = map[string]values{
 		accepted: list("0.0001%"),
 		refused:  list("0%", "0.00%", "00%"),
 	},
-	"set exactly one of latency and errors": {
-		accepted: objects(`{"name": "x", "errors": {"max": "0%"}}`, `{"name": "x", "latency": {"threshold": "1s", "target": "99%"}}`),
-		refused:  objects(`{"name": "x"}`, `{"name": "x", "errors": {"max": "1%"}, "latency": {"threshold": "1s", "target": "99%"}}`),
+	"set exactly one of latency, errors and query": {
+		accepted: objects(`{"name": "x", "errors": {"max": "0%"}}`, `{"name": "x", "latency": {"threshold": "1s", "target": "99%"}}`,
+			`{"name": "x", "query": {"promQL": "up", "max": "1"}}`),
+		refused: objects(`{"name": "x"}`, `{"name": "x", "errors": {"max": "1%"}, "latency": {"threshold": "1s", "target": "99%"}}`,
+			`{"name": "x", "errors": {"max": "1%"}, "query": {"promQL": "up", "max": "1"}}`,
+			`{"name": "x", "errors": {"max": "1%"}, "latency": {"threshold": "1s", "target": "99%"}, "query": {"promQL": "up", "max": "1"}}`),
 	},
 	"min must not be above max": {
 		accepted: objects(`{}`, `{"min": 100, "max": 100}`, `{"min": 200}`, `{"max": 25}`),
-		refused:  objects(`{"min": 101, "max": 100}`, `{"min": 201}`, `{"max": 24}`),
+		refused:  objects(`{"min": 101, "max": 100}`),
 	},
 	"percentOfLimit must lie between 50% and 95%: below, the collector starves; above, nothing is left for what the runtime does not count": {
 		accepted: list("50%", "95%", "95.0%"),
 		refused:  list("49.9999%", "95.0001%", "100%", "0%"),
 	},
-	"gogc is a whole number from 1 to 2147483647, or off": {
-		accepted: list(int64(1), int64(150), int64(100000), "off"),
-		refused:  list(int64(0), int64(-5), int64(2147483648), "150", "Off", "", "100%"),
+	"a candidate sets at least one of gogc, gomemlimit, gomaxprocs and godebug": {
+		accepted: objects(`{"gogc": 100}`, `{"gomemlimit": "1Gi"}`, `{"gomaxprocs": 2}`, `{"godebug": [{"name": "disablethp", "value": "1"}]}`,
+			`{"gogc": "off", "gomemlimit": "1Gi"}`),
+		refused: objects(`{}`),
 	},
-	"gomemlimit must be above 0": {
-		accepted: list("2Mi", int64(2<<20), "0.5Gi"),
-		refused:  list("0", int64(0), "-1Gi", int64(-1), "0Mi"),
+	`a candidate's gogc is a whole number from 1 to 100000 without quotes, or "off" with them`: {
+		accepted: objects(`{"gogc": 1}`, `{"gogc": 100000}`, `{"gogc": "off"}`),
+		refused:  objects(`{"gogc": 0}`, `{"gogc": -5}`, `{"gogc": 100001}`, `{"gogc": "150"}`, `{"gogc": ""}`),
 	},
-	"a candidate sets gogc, gomemlimit or both": {
-		accepted: objects(`{"gogc": 100}`, `{"gomemlimit": "1Gi"}`, `{"gogc": "off", "gomemlimit": "1Gi"}`),
+	"a candidate's gomaxprocs must not exceed 1024": {
+		accepted: objects(`{"gomaxprocs": 1024}`),
+		refused:  objects(`{"gomaxprocs": 1025}`),
+	},
+	"the value is the runtime's default already: madvdontneed is 1 since Go 1.16, asyncpreemptoff and disablethp are 0": {
+		accepted: objects(`{"godebug": [{"name": "madvdontneed", "value": "0"}]}`,
+			`{"godebug": [{"name": "asyncpreemptoff", "value": "1"}, {"name": "disablethp", "value": "1"}]}`),
+		refused: objects(`{"godebug": [{"name": "madvdontneed", "value": "1"}]}`, `{"godebug": [{"name": "asyncpreemptoff", "value": "0"}]}`,
+			`{"godebug": [{"name": "disablethp", "value": "0"}]}`,
+			`{"godebug": [{"name": "madvdontneed", "value": "0"}, {"name": "disablethp", "value": "0"}]}`),
+	},
+	"approved holds the settings of status.recommendation, and sets at least one of gogc, gomemlimit, gomaxprocs and godebug": {
+		accepted: objects(`{"gogc": 100}`, `{"gomemlimit": "1Gi"}`, `{"gomaxprocs": 2}`, `{"godebug": [{"name": "madvdontneed", "value": "1"}]}`),
 		refused:  objects(`{}`),
 	},
-	"a candidate's gogc must not exceed 100000": {
-		accepted: objects(`{"gogc": 100000}`, `{"gogc": "off"}`),
-		refused:  objects(`{"gogc": 100001}`),
+	`gogc is a whole number from 1 to 2147483647 without quotes, or "off" with them`: {
+		accepted: objects(`{"gogc": 1}`, `{"gogc": 2147483647}`, `{"gogc": "off"}`),
+		refused:  objects(`{"gogc": 0}`, `{"gogc": 2147483648}`, `{"gogc": "150"}`, `{"gogc": "Off"}`),
+	},
+	"gomemlimit must be above 0": {
+		accepted: objects(`{"gomemlimit": "1"}`, `{"gomemlimit": 1}`, `{"gomemlimit": "0.5Gi"}`),
+		refused:  objects(`{"gomemlimit": "0"}`, `{"gomemlimit": 0}`, `{"gomemlimit": "-1Gi"}`, `{"gomemlimit": "0Mi"}`),
 	},
 	"a candidate's gomemlimit must be above 1Mi": {
 		accepted: objects(`{"gomemlimit": 1048577}`, `{"gomemlimit": "2Mi"}`),
@@ -116,6 +150,55 @@ var rules = map[string]values{
 	"set manual if, and only if, type is Manual": {
 		accepted: objects(`{}`, `{"type": "Feedback"}`, `{"type": "Manual", "manual": {"candidates": [{"gogc": 100}]}}`),
 		refused:  objects(`{"type": "Manual"}`, `{"type": "Feedback", "manual": {"candidates": [{"gogc": 100}]}}`, `{"manual": {"candidates": [{"gogc": 100}]}}`),
+	},
+	"feedback goes with type Feedback": {
+		accepted: objects(`{"feedback": {}}`, `{"type": "Feedback", "feedback": {"longPause": "10ms"}}`, `{"type": "Sweep"}`),
+		refused: objects(`{"type": "Sweep", "feedback": {}}`, `{"type": "Calibrate", "feedback": {"quotaUse": "70%"}}`,
+			`{"type": "Manual", "manual": {"candidates": [{"gogc": 100}]}, "feedback": {}}`),
+	},
+	"sweep goes with type Sweep": {
+		accepted: objects(`{"type": "Sweep"}`, `{"type": "Sweep", "sweep": {}}`, `{"type": "Calibrate"}`),
+		refused:  objects(`{"sweep": {}}`, `{"type": "Feedback", "sweep": {}}`, `{"type": "Calibrate", "sweep": {"ladder": [50, 100]}}`),
+	},
+	"longPause must lie above 0s and not above 1s": {
+		accepted: list("1ms", "1s"),
+		refused:  list("0ms", "1001ms"),
+	},
+	"a candidate's gogc must keep knobs.gogc.min and max; off is above any max": {
+		accepted: specs(`"knobs": {"gogc": {"min": 50, "max": 400}}, "strategy": {"type": "Manual", "manual": {"candidates": [{"gogc": 50}, {"gogc": 400}, {"gomaxprocs": 2}]}}`,
+			`"knobs": {"gogc": {"min": 50}}, "strategy": {"type": "Manual", "manual": {"candidates": [{"gogc": "off"}, {"gogc": 1000}]}}`,
+			`"knobs": {}, "strategy": {"type": "Manual", "manual": {"candidates": [{"gogc": 8}, {"gogc": "off"}, {"gogc": 1000}]}}`),
+		refused: specs(`"knobs": {"gogc": {"min": 50, "max": 400}}, "strategy": {"type": "Manual", "manual": {"candidates": [{"gogc": 100}, {"gogc": 49}]}}`,
+			`"knobs": {"gogc": {"max": 400}}, "strategy": {"type": "Manual", "manual": {"candidates": [{"gogc": 401}]}}`,
+			`"knobs": {"gogc": {"max": 400}}, "strategy": {"type": "Manual", "manual": {"candidates": [{"gogc": "off"}]}}`),
+	},
+	"the rungs of a ladder must keep knobs.gogc.min and max; left out, the ladder is 25, 50, 100, 150, 200": {
+		accepted: specs(`"knobs": {"gogc": {"min": 50, "max": 400}}, "strategy": {"type": "Sweep", "sweep": {"ladder": [400, 50]}}`,
+			`"knobs": {"gogc": {"min": 50, "max": 400}}, "strategy": {"type": "Sweep"}`,
+			`"knobs": {}, "strategy": {"type": "Sweep", "sweep": {"ladder": [5, 1000]}}`),
+		refused: specs(`"knobs": {"gogc": {"min": 50}}, "strategy": {"type": "Sweep", "sweep": {"ladder": [49, 100]}}`,
+			`"knobs": {"gogc": {"max": 400}}, "strategy": {"type": "Sweep", "sweep": {"ladder": [100, 401]}}`,
+			`"knobs": {"gogc": {"min": 50}}, "strategy": {"type": "Sweep", "sweep": {}}`),
+	},
+	"knobs.gogc: left out, min is 25 and max is 200 with Feedback; give both where one lies beyond the other": {
+		accepted: specs(`"knobs": {"gogc": {"min": 200}}`,
+			`"knobs": {"gogc": {"max": 25}}`,
+			`"knobs": {"gogc": {"min": 201, "max": 400}}`,
+			`"knobs": {"gogc": {"min": 201}}, "strategy": {"type": "Sweep"}`),
+		refused: specs(`"knobs": {"gogc": {"min": 201}}`,
+			`"knobs": {"gogc": {"max": 24}}, "strategy": {"type": "Feedback"}`),
+	},
+	"set either steps or preset": {
+		accepted: objects(`{}`, `{"preset": "Standard"}`, `{"preset": "Gradual", "maxUnavailable": 2}`, `{"steps": [{"canary": 1}]}`),
+		refused:  objects(`{"preset": "Standard", "steps": [{"canary": 1}]}`),
+	},
+	"for must lie between 5s and 10m": {
+		accepted: list("5s", "10m"),
+		refused:  list("4999ms", "0s", "601s"),
+	},
+	"errors must be above 0%": {
+		accepted: list("0.0001%", "100%"),
+		refused:  list("0%", "0.00%"),
 	},
 	"noDataTimeout must not be shorter than interval": {
 		accepted: objects(`{"interval": "1m", "noDataTimeout": "60s"}`, `{"interval": "10m"}`, `{"noDataTimeout": "30s"}`),
@@ -172,6 +255,15 @@ func objects(texts ...string) []any {
 		parsed[index] = wrapped.Object["value"]
 	}
 	return parsed
+}
+
+// specs makes whole specs of some of their fields.
+func specs(fields ...string) []any {
+	texts := make([]string, len(fields))
+	for index, text := range fields {
+		texts[index] = `{"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "checkout"}, ` + text + `}`
+	}
+	return objects(texts...)
 }
 
 func show(value any) string {
