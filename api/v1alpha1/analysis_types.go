@@ -30,12 +30,12 @@ type Margins struct {
 	// is always allowed.
 	// +optional
 	SlowRequests Percent `json:"slowRequests,omitempty"`
-	// max is what no margin is widened beyond; by default that of the tier.
+	// max is what no margin is widened beyond; by default 5% in tier Critical, 10% in Standard, 25% in Batch.
 	// +optional
 	Max Percent `json:"max,omitempty"`
 }
 
-// Breaker reverts a trial, whatever the control pods show, when failures pass all bounds.
+// Breaker reverts a trial, whatever the control pods show, when so many requests fail for so long.
 type Breaker struct {
 	// errors is the share of failed requests that trips it.
 	// +optional
@@ -80,14 +80,14 @@ type Analysis struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('24h')",message="noDataTimeout must not exceed 24h"
 	NoDataTimeout *metav1.Duration `json:"noDataTimeout,omitempty"`
-	// tier presets the margins.
+	// tier says how much the service may suffer: it presets the margins.
 	// +optional
 	// +kubebuilder:default=Standard
 	Tier Tier `json:"tier,omitempty"`
 	// margins override those of the tier.
 	// +optional
 	Margins Margins `json:"margins,omitempty,omitzero"`
-	// goodWindows is how many looks in a row must pass before the next step.
+	// goodWindows is how many looks in a row must pass before the next step, or promotion.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1

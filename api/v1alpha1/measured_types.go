@@ -46,7 +46,7 @@ type Rung struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=31
 	RequestsPerCPUSecond string `json:"requestsPerCPUSecond,omitempty"`
-	// p99 of the request time, between the edges of the histogram, such as 25ms.
+	// p99 of the request time, interpolated between the edges of the histogram, such as 24.5ms.
 	// +optional
 	// +kubebuilder:validation:MaxLength=31
 	P99 string `json:"p99,omitempty"`
@@ -104,7 +104,7 @@ type Sweep struct {
 	// +listMapKey=gogc
 	// +kubebuilder:validation:MaxItems=12
 	Rungs []Rung `json:"rungs,omitempty"`
-	// picked is the GOGC that the objective chooses, once all are measured; absent where none is better than the baseline.
+	// picked is the GOGC that the objective chooses, once all are measured; absent where none is enough better than the baseline.
 	// +optional
 	Picked *int32 `json:"picked,omitempty"`
 }

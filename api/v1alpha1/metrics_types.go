@@ -27,7 +27,8 @@ const (
 	LatencyIstio LatencyPreset = "Istio"
 )
 
-// LatencySource says which histogram, classic or native, counts the target's requests by duration. Its _count with a status of 5xx counts errors.
+// LatencySource says which histogram, classic or native, counts the target's requests by duration and status. Requests with an HTTP status of
+// 5xx, or a gRPC code that blames the server, have failed.
 // +kubebuilder:validation:XValidation:rule="has(self.preset) != has(self.histogram)",message="set exactly one of preset and histogram"
 // +kubebuilder:validation:XValidation:rule="!has(self.codeLabel) || has(self.histogram)",message="codeLabel goes with histogram; a preset brings its own"
 type LatencySource struct {

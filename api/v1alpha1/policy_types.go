@@ -90,7 +90,7 @@ type ErrorsSLO struct {
 
 // QuerySLO bounds what a query of one's own says of each pod.
 type QuerySLO struct {
-	// promQL is a query that answers with one number for each pod, in the label pod. Every selector in it is held to the policy's namespace.
+	// promQL is a query that answers with one number for each pod, by the label pod. Every selector in it is held to the policy's namespace.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -183,8 +183,8 @@ type RuntimeTuningPolicySpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	Rollout Rollout `json:"rollout,omitempty,omitzero"`
-	// approved are complete settings that a person has read in status.recommendation and wants promoted: where too few pods for a proof are
-	// left, gopacer promotes nothing by itself. They count only while the recommendation says the same.
+	// approved are the settings of status.recommendation, copied by a person who wants them promoted: where there are too few pods for a
+	// proof, gopacer promotes nothing by itself. They count only while the recommendation says the same.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="has(self.gogc) || has(self.gomemlimit) || has(self.gomaxprocs) || has(self.godebug)",message="approved holds the settings of status.recommendation, and sets at least one of gogc, gomemlimit, gomaxprocs and godebug"
 	// +kubebuilder:validation:XValidation:rule="!has(self.gogc) || (type(self.gogc) == int ? self.gogc >= 1 && self.gogc <= 2147483647 : self.gogc == 'off')",message="gogc is a whole number from 1 to 2147483647 without quotes, or \"off\" with them"

@@ -45,9 +45,9 @@ type Baseline struct {
 	PromotedAt *metav1.Time `json:"promotedAt,omitempty"`
 }
 
-// Recommendation is the candidate that gopacer would try.
+// Recommendation is a candidate that a person may act on: one that gopacer would try, or one that a trial on too few pods found good.
 type Recommendation struct {
-	// settings to try.
+	// settings are complete: a key that is absent is not set. To have them promoted after a trial, copy them to spec.approved.
 	// +optional
 	Settings RuntimeSettings `json:"settings,omitempty,omitzero"`
 	// reason says why, with what was measured and what is expected.
@@ -124,7 +124,7 @@ type RuntimeTuningPolicyStatus struct {
 	// baseline is what every pod should run now.
 	// +optional
 	Baseline *Baseline `json:"baseline,omitempty"`
-	// recommendation is the candidate that gopacer would try; only in mode Recommend.
+	// recommendation is the candidate that gopacer would try in mode Recommend, or what a trial on too few pods for a proof found good.
 	// +optional
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
 	// trial is the one that runs.

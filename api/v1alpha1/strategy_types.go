@@ -122,7 +122,9 @@ const (
 	StrategyCalibrate StrategyType = "Calibrate"
 )
 
-// GODEBUGName is a key of GODEBUG that may be managed.
+// GODEBUGName is a key of GODEBUG that may be managed. madvdontneed=0 gives memory back to the kernel lazily, which is cheaper and keeps
+// resident memory high; disablethp=1 keeps the heap out of transparent huge pages; asyncpreemptoff=1 interrupts goroutines only at calls, which
+// lengthens pauses where loops have none.
 // +kubebuilder:validation:Enum=asyncpreemptoff;disablethp;madvdontneed
 type GODEBUGName string
 
@@ -178,7 +180,7 @@ type ManualStrategy struct {
 
 // SweepStrategy lists the rungs to measure.
 type SweepStrategy struct {
-	// ladder holds the values of GOGC, in percent. Each is measured on the canary pods of the last step, in random order.
+	// ladder holds the values of GOGC, in percent. Each, and the baseline's, is measured on the canary pods of the last step, in random order.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={25,50,100,150,200}
@@ -220,10 +222,10 @@ type Strategy struct {
 	// +optional
 	// +kubebuilder:default=Feedback
 	Type StrategyType `json:"type,omitempty"`
-	// feedback changes the rules of the Feedback strategy.
+	// feedback changes the rules of the Feedback strategy; left out, they are those of its fields' defaults.
 	// +optional
 	Feedback FeedbackRules `json:"feedback,omitempty,omitzero"`
-	// sweep lists the rungs of a Sweep strategy.
+	// sweep lists the rungs of a Sweep strategy; left out, the ladder is that of its default.
 	// +optional
 	Sweep *SweepStrategy `json:"sweep,omitempty"`
 	// manual lists the candidates of a Manual strategy.
