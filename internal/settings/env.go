@@ -79,8 +79,8 @@ func (s Settings) CheckAgainst(container *corev1.Container) error {
 	unmanageable := unmanageableIn(container.Env)
 	for _, entry := range s.Entries() {
 		if reason := unmanageable[entry.Name]; reason != "" {
-			return fmt.Errorf("container %q: %s %s, so it can't be set to %s: write one plain value into the template, or none, or leave %s out of the policy",
-				container.Name, entry.Name, reason, entry.Value, entry.Name)
+			return fmt.Errorf("container %q: %s %s, so %s can't be given to it: write one plain value into the pod template, or none",
+				container.Name, entry.Name, reason, entry.Value)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,12 @@ func TestDeclared(t *testing.T) {
 		"other duplicates":    {env: []corev1.EnvVar{variable("A", "1"), variable("A", "2"), variable("GOGC", "25")}, want: Settings{GOGC: 25}},
 		"GOGC twice":          {env: []corev1.EnvVar{variable("GOGC", "25"), variable("GOGC", "25")}, err: "sets GOGC twice: remove one"},
 		"GOMEMLIMIT twice":    {env: []corev1.EnvVar{variable("GOMEMLIMIT", "1GiB"), variable("A", "b"), fromSecret("GOMEMLIMIT")}, err: "sets GOMEMLIMIT twice: remove one"},
+		"GOMAXPROCS":          {env: []corev1.EnvVar{variable("GOMAXPROCS", "4")}, want: Settings{GOMAXPROCS: 4}},
+		"managed GODEBUG":     {env: []corev1.EnvVar{variable("GODEBUG", "madvdontneed=0,gctrace=1,disablethp=1")}, want: Settings{GODEBUG: "disablethp=1,madvdontneed=0"}},
+		"foreign GODEBUG":     {env: []corev1.EnvVar{variable("GODEBUG", "gctrace=1,asynctimerchan=1")}},
+		"no processors":       {env: []corev1.EnvVar{variable("GOMAXPROCS", "0")}, err: "the runtime ignores this"},
+		"words for GODEBUG":   {env: []corev1.EnvVar{variable("GODEBUG", "disablethp=true")}, err: "the runtime ignores this"},
+		"GOMEMLIMIT of both":  {env: []corev1.EnvVar{fromSecret("GOMAXPROCS"), fromSecret("GOMEMLIMIT")}, err: "takes GOMEMLIMIT from valueFrom"},
 		"GOGC valueFrom":      {env: []corev1.EnvVar{fromSecret("GOGC")}, err: "takes GOGC from valueFrom"},
 		"reference":           {env: []corev1.EnvVar{variable("GOGC", "$(PERCENT)")}, err: "whole number"},
 		"quantity":            {env: []corev1.EnvVar{variable("GOMEMLIMIT", "512Mi")}, err: "want bytes"},
@@ -146,18 +153,42 @@ func randomSettings(random *rand.Rand) Settings {
 	return Settings{
 		GOGC:             []GOGC{0, Off, 1, 25, 400}[random.IntN(5)],
 		MemoryLimitBytes: []int64{0, 1, 512 << 20, 1 << 40}[random.IntN(4)],
+		GOMAXPROCS:       []int32{0, 1, 2, 64}[random.IntN(4)],
+		GODEBUG:          []string{"", "disablethp=1", "madvdontneed=0", "asyncpreemptoff=1,disablethp=0,madvdontneed=1"}[random.IntN(4)],
 	}
 }
 
 func randomEnv(random *rand.Rand) []corev1.EnvVar {
 	all := []corev1.EnvVar{
 		variable("PORT", "80"), variable("GOGC", "25"), fromSecret("TOKEN"), variable("GOMEMLIMIT", "1GiB"),
-		variable("PORT", "81"), variable("EMPTY", ""), variable("GODEBUG", "gctrace=1"), variable("ARGUMENT", "$(GOGC)"),
+		variable("PORT", "81"), variable("EMPTY", ""), variable("ARGUMENT", "$(GOGC)"), variable("GOMAXPROCS", "8"),
+		variable("GODEBUG", []string{"", "gctrace=1", "madvdontneed=1", "a=1,disablethp=1,b=2,disablethp=0", "x,,y=2,"}[random.IntN(5)]),
 	}
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all[:random.IntN(len(all)+1)]
 }
 
+// unmanaged is what of an environment is none of gopacer's business.
 func unmanaged(env []corev1.EnvVar) []corev1.EnvVar {
-	return slices.DeleteFunc(slices.Clone(env), func(v corev1.EnvVar) bool { return v.Name == EnvGOGC || v.Name == EnvGOMEMLIMIT })
+	var rest []corev1.EnvVar
+	for _, v := range env {
+		switch v.Name {
+		case EnvGOGC, EnvGOMEMLIMIT, EnvGOMAXPROCS:
+		case EnvGODEBUG:
+			if foreign := foreignGODEBUG(v.Value); foreign != "" {
+				rest = append(rest, variable(EnvGODEBUG, foreign))
+			}
+		default:
+			rest = append(rest, v)
+		}
+	}
+	return rest
+}
+
+var managedField = regexp.MustCompile(`^(asyncpreemptoff|disablethp|madvdontneed)=`)
+
+// foreignGODEBUG is what of a value is none of gopacer's business, byte for byte.
+func foreignGODEBUG(text string) string {
+	fields := strings.Split(text, ",")
+	return strings.Join(slices.DeleteFunc(fields, managedField.MatchString), ",")
 }

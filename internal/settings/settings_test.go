@@ -19,6 +19,11 @@ var gogcValues = []string{
 	"OFF", "Off", " 100", "100 ", "100%", "1e2", "0x64", "1_000", "12.5", "NaN", "$(PERCENT)", "١٠٠", "--1", "+",
 }
 
+// processorValues are values of GOMAXPROCS that a template may declare, good ones and bad ones.
+var processorValues = []string{
+	"1", "2", "16", "1000", "+3", "007", "0", "-0", "-1", "2147483648", "99999999999999999999", "2.0", "1e1", "0x4", "1_0", " 2", "2 ", "٢", "$(CPUS)", "auto", "+", "--1",
+}
+
 // memoryLimitValues are values of GOMEMLIMIT that a template may declare, good ones and bad ones.
 var memoryLimitValues = []string{
 	"1", "1024", "536870912", "512B", "512KiB", "512MiB", "3GiB", "2TiB", "+5", "+5KiB", "0512MiB",
@@ -138,6 +143,37 @@ func TestParseGOGC(t *testing.T) {
 	}
 }
 
+func TestParseGOMAXPROCS(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want int32
+		err  error
+	}{
+		{text: "", want: 0},
+		{text: "1", want: 1},
+		{text: "64", want: 64},
+		{text: "+3", want: 3},
+		{text: "007", want: 7},
+		{text: "2147483647", want: math.MaxInt32},
+		{text: "0", err: errIgnored},
+		{text: "-0", err: errIgnored},
+		{text: "-1", err: errIgnored},
+		{text: "2147483648", err: errIgnored},
+		{text: "2.0", err: errIgnored},
+		{text: " 2", err: errIgnored},
+		{text: "2 ", err: errIgnored},
+		{text: "0x4", err: errIgnored},
+		{text: "off", err: errIgnored},
+		{text: "$(CPUS)", err: errIgnored},
+	} {
+		got, err := ParseGOMAXPROCS(test.text)
+		checkError(t, test.text, err, test.err)
+		if got != test.want {
+			t.Errorf("%q: %d, want %d", test.text, got, test.want)
+		}
+	}
+}
+
 // rendered pairs settings with their canonical form.
 var rendered = []struct {
 	settings  Settings
@@ -149,6 +185,11 @@ var rendered = []struct {
 	{Settings{MemoryLimitBytes: 512 << 20}, "GOMEMLIMIT=536870912"},
 	{Settings{GOGC: 150, MemoryLimitBytes: 483183820}, "GOGC=150,GOMEMLIMIT=483183820"},
 	{Settings{GOGC: math.MaxInt32, MemoryLimitBytes: math.MaxInt64 - 1}, "GOGC=2147483647,GOMEMLIMIT=9223372036854775806"},
+	{Settings{GOMAXPROCS: 2}, "GOMAXPROCS=2"},
+	{Settings{GODEBUG: "disablethp=1"}, "GODEBUG=disablethp=1"},
+	{Settings{GODEBUG: "disablethp=1,madvdontneed=0"}, "GODEBUG=disablethp=1,madvdontneed=0"},
+	{Settings{GOGC: 150, GOMAXPROCS: math.MaxInt32}, "GOGC=150,GOMAXPROCS=2147483647"},
+	{Settings{Off, 1, 3, "asyncpreemptoff=1,disablethp=1,madvdontneed=0"}, "GOGC=off,GOMEMLIMIT=1,GOMAXPROCS=3,GODEBUG=asyncpreemptoff=1,disablethp=1,madvdontneed=0"},
 }
 
 func TestCanonicalRoundTrip(t *testing.T) {
@@ -165,26 +206,38 @@ func TestCanonicalRoundTrip(t *testing.T) {
 
 func TestParseCanonicalRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"GOGC":                            "has no value",
-		",":                               "has no value",
-		"GOGC=150,":                       "has no value",
-		"=150":                            "not a managed variable",
-		"GOTRACEBACK=all":                 "not a managed variable",
-		"gogc=150":                        "not a managed variable",
-		"GOGC=":                           "not in canonical form",
-		"GOGC=+150":                       "not in canonical form",
-		"GOGC=-1":                         "not in canonical form",
-		"GOGC=150,GOGC=150":               "not in canonical form",
-		"GOGC=150,GOGC=200":               "not in canonical form",
-		"GOMEMLIMIT=512MiB":               "not in canonical form",
-		"GOMEMLIMIT=off":                  "not in canonical form",
-		"GOMEMLIMIT=9223372036854775807":  "not in canonical form",
-		"GOMEMLIMIT=536870912,GOGC=150":   "not in canonical form",
-		"GOGC=150, GOMEMLIMIT=536870912":  "not a managed variable",
-		"GOGC=abc":                        "whole number",
-		"GOGC=0":                          "never rest",
-		"GOMEMLIMIT=512Mi":                "want bytes",
-		"GOMEMLIMIT=99999999999999999999": "more bytes than an int64 holds",
+		"GOGC":                                "has no value",
+		",":                                   "has no value",
+		"GOGC=150,":                           "has no value",
+		"=150":                                "not a managed variable",
+		"GOTRACEBACK=all":                     "not a managed variable",
+		"gogc=150":                            "not a managed variable",
+		"GOGC=":                               "not in canonical form",
+		"GOGC=+150":                           "not in canonical form",
+		"GOGC=-1":                             "not in canonical form",
+		"GOGC=150,GOGC=150":                   "not in canonical form",
+		"GOGC=150,GOGC=200":                   "not in canonical form",
+		"GOMEMLIMIT=512MiB":                   "not in canonical form",
+		"GOMEMLIMIT=off":                      "not in canonical form",
+		"GOMEMLIMIT=9223372036854775807":      "not in canonical form",
+		"GOMEMLIMIT=536870912,GOGC=150":       "not in canonical form",
+		"GOGC=150, GOMEMLIMIT=536870912":      "not a managed variable",
+		"GOMAXPROCS=2,GOGC=150":               "not in canonical form",
+		"GOMAXPROCS=+2":                       "not in canonical form",
+		"GODEBUG=":                            "not in canonical form",
+		"GODEBUG=gctrace=1":                   "not in canonical form",
+		"GODEBUG=disablethp=2":                "not in canonical form",
+		"GODEBUG=disablethp=1,":               "not in canonical form",
+		"GODEBUG=disablethp=1,GOGC=150":       "not in canonical form",
+		"GODEBUG=madvdontneed=0,disablethp=1": "not in canonical form",
+		"disablethp=1":                        "not a managed variable",
+		"GODEBUG":                             "has no value",
+		"GOMAXPROCS=0":                        "the runtime ignores this",
+		"GODEBUG=disablethp=on":               "the runtime ignores this",
+		"GOGC=abc":                            "whole number",
+		"GOGC=0":                              "never rest",
+		"GOMEMLIMIT=512Mi":                    "want bytes",
+		"GOMEMLIMIT=99999999999999999999":     "more bytes than an int64 holds",
 	} {
 		got, err := ParseCanonical(text)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), strconv.Quote(text)) {
@@ -210,8 +263,14 @@ func TestDigest(t *testing.T) {
 		seen[digest] = test.settings
 	}
 	// The digest may stand in names that outlive a version of gopacer.
-	if got, want := (Settings{GOGC: 150}).Digest(), "fde84ed266"; got != want {
-		t.Errorf("the digest of GOGC=150 is %q, was %q in versions before", got, want)
+	for s, want := range map[Settings]string{
+		{GOGC: 150}:                              "fde84ed266",
+		{GOGC: 150, MemoryLimitBytes: 483183820}: "3e09c33537",
+		{}:                                       "e3b0c44298",
+	} {
+		if got := s.Digest(); got != want {
+			t.Errorf("the digest of %q is %q, was %q in versions before", s.Canonical(), got, want)
+		}
 	}
 }
 
