@@ -40,7 +40,7 @@ func newPolicy(name string) *v1alpha1.RuntimeTuningPolicy {
 			Schedule: v1alpha1.Schedule{Cooldown: seconds(3600)},
 			Suspend:  v1alpha1.SuspendNone, DeletionPolicy: v1alpha1.DeletionRestore, Metrics: v1alpha1.Metrics{Provider: "default"},
 			Knobs: v1alpha1.Knobs{
-				GOGC:       v1alpha1.GOGCKnob{Mode: v1alpha1.KnobTune, Min: 25, Max: 200},
+				GOGC:       v1alpha1.GOGCKnob{Mode: v1alpha1.KnobTune, Min: 50, Max: 200},
 				GOMEMLIMIT: v1alpha1.GOMEMLIMITKnob{Mode: v1alpha1.KnobTune, PercentOfLimit: "90%"},
 			},
 			Objective: v1alpha1.Objective{Minimize: v1alpha1.MinimizeGCCPU, MinGain: "5%"},

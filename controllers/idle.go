@@ -96,17 +96,22 @@ func tooFewReplicas(_ context.Context, p *pass) (*summary, error) {
 	return nil, nil
 }
 
-func (r *Reconciler) propose(ctx context.Context, p *pass, cost tuning.Cost) (*summary, error) {
+func (r *Reconciler) propose(ctx context.Context, p *pass, seen tuning.Observation) (*summary, error) {
 	mode := p.policy.Spec.Mode
 	if mode != v1alpha1.ModeRecommend && mode != v1alpha1.ModeAuto { // a mode that this version does not know may do the least
 		observing := well(v1alpha1.ReasonObserving, "all signals are there; set spec.mode to Recommend to see a candidate, or to Auto to try it")
 		return &observing, nil
 	}
+	status := &p.policy.Status
 	proposal := tuning.Propose(tuning.Input{
-		Now: p.now, Baseline: p.expected, Footing: p.target.Footing, Knobs: p.plan.knobs,
-		MinGain: p.plan.Gain.MinShare, MinCPUGain: p.plan.Gain.MinCPUShare, Cost: cost, Manual: p.plan.manual, History: p.policy.Status.History,
+		Now: p.now, Baseline: p.expected, Footing: p.target.Footing, Knobs: p.plan.knobs, Strategy: p.plan.strategy, Observed: seen,
+		Objective: tuning.Objective{Minimize: p.policy.Spec.Objective.Minimize, MinGain: p.plan.Gain.MinShare, MinCPUGain: p.plan.Gain.MinCPUShare},
+		Streak:    tuning.DeadbandLooks, History: status.History, Rejected: status.Rejected, Sweep: status.Sweep,
 	})
 	switch {
+	case proposal.Blocked != "":
+		blocked := unwell(proposal.Blocked, proposal.Reason)
+		return &blocked, nil
 	case proposal.Candidate == nil:
 		tuned := well(v1alpha1.ReasonTuned, proposal.Reason)
 		return &tuned, nil
@@ -131,7 +136,7 @@ func (p *pass) recommend(proposal tuning.Proposal) {
 		}
 	}
 	p.policy.Status.Recommendation = &v1alpha1.Recommendation{
-		Settings: proposal.Candidate.API(), Reason: proposal.Reason, At: metav1.NewTime(p.now),
+		Settings: proposal.Candidate.API(), Reason: proposal.Reason, Predicted: proposal.Predicted.Text(), At: metav1.NewTime(p.now),
 	}
 }
 

@@ -21,7 +21,7 @@ type measurement struct {
 	window  signal.Window
 	members []verdict.Member
 	pods    []signal.Pod
-	cost    tuning.Cost
+	seen    tuning.Observation
 }
 
 func (r *Reconciler) measureAndPropose(ctx context.Context, p *pass) (*summary, error) {
@@ -32,7 +32,7 @@ func (r *Reconciler) measureAndPropose(ctx context.Context, p *pass) (*summary, 
 	if answer := p.baselineSLOs(measured); answer != nil {
 		return answer, nil
 	}
-	return r.propose(ctx, p, measured.cost)
+	return r.propose(ctx, p, measured.seen)
 }
 
 // measure asks Prometheus for the target at rest. Pods that are younger than the window are left out: their start lies in it.
@@ -126,13 +126,15 @@ func (r *Reconciler) fitForUse(p *pass, m *measurement) *summary {
 		quiet := unwell(v1alpha1.ReasonNoTraffic, fmt.Sprintf("fewer than %d requests in %s: nothing can be judged", verdict.MinRequests, m.window.Length))
 		return &quiet
 	}
-	cost, ok := tuning.MeasureCost(m.pods)
+	seen, ok := tuning.Observe(m.window, m.pods)
 	if !ok {
 		unmeasured := stalled(v1alpha1.ReasonSignalUnavailable, "no pod has GC CPU time, CPU time and resident memory at once")
 		return &unmeasured
 	}
-	m.cost = cost
-	r.Metrics.sawGCShare(p.name(), cost.GCShare)
+	m.seen = seen
+	if seen.GCShare.OK() {
+		r.Metrics.sawGCShare(p.name(), seen.GCShare.Number)
+	}
 	return nil
 }
 

@@ -31,7 +31,7 @@ const (
 type plan struct {
 	rollout.Plan
 	knobs    tuning.Knobs
-	manual   []settings.Settings
+	strategy tuning.Strategy
 	cooldown time.Duration
 }
 
@@ -65,8 +65,12 @@ func newPlan(spec *v1alpha1.RuntimeTuningPolicySpec, replicas int) (plan, error)
 	if p.knobs, err = knobs(spec.Knobs); err != nil {
 		return plan{}, err
 	}
-	if p.manual, err = candidates(spec.Strategy); err != nil {
+	p.strategy.Type = spec.Strategy.Type
+	if p.strategy.Manual, err = candidates(spec.Strategy); err != nil {
 		return plan{}, err
+	}
+	if spec.Strategy.Sweep != nil {
+		p.strategy.Ladder = spec.Strategy.Sweep.Ladder
 	}
 	return p, nil
 }
@@ -151,7 +155,9 @@ func knobs(spec v1alpha1.Knobs) (tuning.Knobs, error) {
 	return tuning.Knobs{
 		TuneGOGC: spec.GOGC.Mode == v1alpha1.KnobTune,
 		MinGOGC:  settings.GOGC(cmp.Or(spec.GOGC.Min, defaultMinGOGC)), MaxGOGC: settings.GOGC(cmp.Or(spec.GOGC.Max, defaultMaxGOGC)),
+		ExplicitMin: settings.GOGC(spec.GOGC.Min), ExplicitMax: settings.GOGC(spec.GOGC.Max),
 		TuneMemoryLimit: spec.GOMEMLIMIT.Mode == v1alpha1.KnobTune, MemoryLimitShare: limit,
+		TuneProcessors: spec.GOMAXPROCS.Mode == v1alpha1.KnobTune, MaxProcessors: spec.GOMAXPROCS.Max,
 	}, nil
 }
 

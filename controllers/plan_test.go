@@ -35,8 +35,8 @@ func TestPlan(t *testing.T) {
 	if p.Gain.MinShare != 0.05 || p.Gain.MinCPUShare != 0.01 || p.knobs.TuneGOGC || p.knobs.MaxGOGC != 200 || p.knobs.MemoryLimitShare != 0.9 {
 		t.Errorf("gain %+v, knobs %+v", p.Gain, p.knobs)
 	}
-	if len(p.manual) != 1 || p.manual[0].GOGC != settings.Off {
-		t.Errorf("candidates %+v", p.manual)
+	if len(p.strategy.Manual) != 1 || p.strategy.Manual[0].GOGC != settings.Off {
+		t.Errorf("candidates %+v", p.strategy.Manual)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestPlanRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.word) {
 			t.Errorf("%s: %v, want a word on %s", name, err, test.word)
 		}
-		if err != nil && (len(p.Steps) > 0 || p.manual != nil) {
+		if err != nil && (len(p.Steps) > 0 || p.strategy.Manual != nil) {
 			t.Errorf("%s: an error and a plan", name)
 		}
 	}

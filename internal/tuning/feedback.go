@@ -1,62 +1,68 @@
 package tuning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
+	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
 )
 
-// ladder holds the values of GOGC that are tried. Between its rungs the effect is too small to be seen, and from every value below the
-// last there is a rung within a doubling.
-var ladder = []settings.GOGC{2, 3, 4, 6, 8, 12, 16, 25, 35, 50, 75, 100, 150, 200, 300, 400, 500, 700, 1000}
-
 const (
-	// maxStep is how many times the present GOGC a candidate may be: the model is trusted for one doubling, then it is measured again.
-	maxStep = 2
-	// memoryShare of the memory limit that the process may fill as predicted; the rest is for what the model does not know.
-	memoryShare = 0.85
-	// fragmentation is resident memory over heap goal: the scavenger keeps a tenth (runtime/mgcscavenge.go, retainExtraPercent).
-	fragmentation = 1.1
-	// minMemoryLimitBytes below which a GOMEMLIMIT does more harm than good.
-	minMemoryLimitBytes = 64 << 20
+	// DeadbandLooks is how many looks in a row must see the optimum outside of the deadband before a trial.
+	DeadbandLooks = 3
+	// maxCPUGrowth of a request is what less memory may cost; it is the margin that a trial allows.
+	maxCPUGrowth = 0.02
+	// maxAssistShare of the CPU time that goroutines may spend on the collector's work when they allocate: it is latency of requests.
+	maxAssistShare = 0.01
 )
 
-// Cost is what the garbage collector costs a pod of the target, as measured. Bytes are the largest of any pod.
-type Cost struct {
-	// GCShare of the CPU time, 0 to 1.
-	GCShare float64
-	// LiveHeapBytes after a collection, RootBytes of stacks and globals, ResidentBytes of the process; 0 where not measured.
-	LiveHeapBytes, RootBytes, ResidentBytes float64
+// way is where an objective leads from the present GOGC.
+type way struct {
+	to direction
+	// rungs that are worth it, the nearest first; the last is the optimum.
+	rungs []settings.GOGC
+	// wanted is the step in the logarithm where a rule asks for one; 0 leaves it to the distance from the optimum.
+	wanted float64
+	// because begins the reason of the candidate; nothing says why there is none.
+	because, nothing string
 }
 
-// proposeFeedback goes up the ladder as far as one doubling and the memory limit allow. The collector's CPU time falls as 1/GOGC
-// (the cost model of https://go.dev/doc/gc-guide), so the gain is predicted from the ratio alone.
-func proposeFeedback(in Input) Proposal {
+// proposeFeedback diagnoses, then takes one step towards what the objective calls best: first with GOMAXPROCS where the runtime's own choice
+// is wrong, since processors change what the collector costs, then with GOGC and GOMEMLIMIT.
+func proposeFeedback(in Input, throttled string) Proposal {
+	processors, note := processorsStep(in, throttled)
+	switch starved := starvation(in); {
+	case processors != nil:
+		return afterStreak(in, *processors)
+	case throttled != "":
+		return blockedByCPU(throttled)
+	case starved != "":
+		return blockedByCPU(starved)
+	}
+	proposal := proposeGOGC(in)
+	if proposal.Candidate == nil {
+		proposal.Reason = shorten(proposal.Reason + note)
+	}
+	return proposal
+}
+
+func proposeGOGC(in Input) Proposal {
 	if reason := unfitForFeedback(in); reason != "" {
 		return Proposal{Reason: reason}
 	}
-	now := in.Baseline.EffectiveGOGC()
-	reason := fmt.Sprintf("no GOGC above %s lies within a doubling, the bounds %s to %s and the memory limit", now, in.Knobs.MinGOGC, in.Knobs.MaxGOGC)
-	for _, gogc := range rungsAbove(now, in.Knobs) {
-		candidate, fits := candidateAt(in, gogc)
-		if !fits || equalInEffect(candidate, in.Footing.Declared) {
-			continue
+	var nothing string
+	for _, way := range ways(in) {
+		proposal := takeStep(in, way)
+		if proposal.Candidate != nil {
+			return afterStreak(in, proposal)
 		}
-		gain := 1 - float64(now)/float64(gogc)
-		// Both gates are what must hold, so that what is not a number passes neither.
-		if !(gain >= in.MinGain && gain*in.Cost.GCShare >= in.MinCPUGain && in.Cost.GCShare <= 1) {
-			return Proposal{Reason: "the collector takes so little CPU time that the next step promises no gain worth a trial"}
+		if nothing == "" {
+			nothing = proposal.Reason
 		}
-		if rejected(in, candidate) {
-			reason = fmt.Sprintf("%s failed on these resources less than seven days ago", candidate.Canonical())
-			continue
-		}
-		return Proposal{Candidate: &candidate, PredictedGain: gain, Reason: fmt.Sprintf(
-			"GC takes %.0f%% of the CPU time at GOGC=%s; GOGC=%s should take %.0f%% less of it", 100*in.Cost.GCShare, now, gogc, 100*gain)}
 	}
-	return Proposal{Reason: reason}
+	return Proposal{Reason: nothing}
 }
 
 // unfitForFeedback says why nothing can be proposed at all; empty where something can.
@@ -65,59 +71,204 @@ func unfitForFeedback(in Input) string {
 	switch {
 	case !in.Knobs.TuneGOGC:
 		return "knobs.gogc.mode is Keep"
-	case in.Baseline.GOGC == settings.Off:
-		return "GOGC is off: the collector runs for the memory limit alone"
-	case limited && !(in.Cost.ResidentBytes > 0):
+	case presentGOGC(in) == 0:
+		return "GOGC is off, and the heap goal that the memory limit leaves is not measured"
+	case (limited || in.Objective.Minimize == v1alpha1.MinimizeMemory) && !above(in.Observed.ResidentBytes, 0):
 		return "the resident memory of no pod is measured, so nothing tells what fits the memory limit"
+	case !in.Observed.GCShare.OK():
+		return fmt.Sprintf("no pod finished %d collections in the window, so nothing tells what they cost", minCycles)
 	}
 	return ""
 }
 
-// rungsAbove are the rungs above a GOGC that one trial may reach, the highest first.
-func rungsAbove(now settings.GOGC, knobs Knobs) []settings.GOGC {
-	var rungs []settings.GOGC
-	for _, gogc := range slices.Backward(ladder) {
-		if gogc > now && gogc <= maxStep*now && gogc >= knobs.MinGOGC && gogc <= knobs.MaxGOGC {
-			rungs = append(rungs, gogc)
+// ways are the ways to go, the first one first. Only latency, of which there is no model, has two.
+func ways(in Input) []way {
+	if longPause(in) && presentGOGC(in) < float64(settings.DefaultGOGC) && in.Objective.Minimize != v1alpha1.MinimizeMemory {
+		return []way{shorterPauses(in)}
+	}
+	switch in.Objective.Minimize {
+	case v1alpha1.MinimizeMemory:
+		return []way{lessMemory(in)}
+	case v1alpha1.MinimizeLatency:
+		return lessLatency(in)
+	}
+	return []way{lessGCCPU(in)}
+}
+
+// lessGCCPU goes up as far as the memory allows and as long as each rung saves enough. The collector's CPU time falls as 1/GOGC, whatever the
+// live heap (the cost model of https://go.dev/doc/gc-guide), so the saving follows from the ratio alone.
+func lessGCCPU(in Input) way {
+	from := presentGOGC(in)
+	w := climb(in)
+	share := in.Observed.GCShare.Number
+	last := from
+	for i, gogc := range w.rungs {
+		saved := share * (from/last - from/float64(gogc))
+		// Both gates are what must hold, so that what is not a number passes neither.
+		if !(1-last/float64(gogc) >= in.Objective.MinGain && saved >= in.Objective.MinCPUGain && share <= 1) {
+			w.rungs = w.rungs[:i]
+			if i == 0 {
+				w.nothing = "the collector takes so little CPU time that the next step promises no gain worth a trial"
+			}
+			break
+		}
+		last = float64(gogc)
+	}
+	return w
+}
+
+// climb has all rungs above that the bounds and the memory allow.
+func climb(in Input) way {
+	from := presentGOGC(in)
+	w := way{to: up, because: fmt.Sprintf("GC takes %s of the CPU time at %s", percent(in.Observed.GCShare.Number), described(in))}
+	within := rungs(from, up, in.Knobs.MinGOGC, in.Knobs.MaxGOGC)
+	for _, gogc := range within {
+		if _, fits := candidateAt(in, gogc); !fits {
+			break
+		}
+		w.rungs = append(w.rungs, gogc)
+	}
+	switch {
+	case len(within) == 0:
+		w.nothing = fmt.Sprintf("no rung above %s lies within the bounds %s to %s", described(in), in.Knobs.MinGOGC, in.Knobs.MaxGOGC)
+	case len(w.rungs) == 0:
+		w.nothing = fmt.Sprintf("GOGC=%s is predicted to take more memory than the limit allows, so GOGC stays: a larger memory limit would allow a higher "+
+			"one", within[0])
+	}
+	return w
+}
+
+// shorterPauses climbs by a full step: the share of time in pauses falls with the number of collections. Whether it pays in CPU time is for
+// the trial to say.
+func shorterPauses(in Input) way {
+	w := climb(in)
+	w.wanted = math.Log(maxStep)
+	w.because = fmt.Sprintf("a collection pauses for %s on average at %s", milliseconds(in.Observed.MeanPauseSeconds.Number), described(in))
+	return w
+}
+
+// lessMemory goes down as long as the CPU time of a request grows by no more than a trial allows, and assists stay rare. Assists grow faster
+// than 1/GOGC: they begin where the background workers fall behind.
+func lessMemory(in Input) way {
+	from := presentGOGC(in)
+	w := way{to: down, because: fmt.Sprintf("GC takes %s of the CPU time at %s", percent(in.Observed.GCShare.Number), described(in))}
+	within := rungs(from, down, in.Knobs.MinGOGC, in.Knobs.MaxGOGC)
+	if len(within) == 0 {
+		w.nothing = fmt.Sprintf("no rung below %s lies within the bounds %s to %s", described(in), in.Knobs.MinGOGC, in.Knobs.MaxGOGC)
+	}
+	for i, gogc := range within {
+		ratio := from / float64(gogc)
+		assists := above(in.Observed.AssistShare, maxAssistShare/math.Pow(ratio, mostOfModel))
+		if !(in.Observed.GCShare.Number*(ratio-1) <= maxCPUGrowth) || assists {
+			if i == 0 {
+				w.nothing = fmt.Sprintf("GOGC=%s would cost more CPU time than the memory that it saves is worth: a request may take %s more", gogc, percent(maxCPUGrowth))
+			}
+			break
+		}
+		w.rungs = append(w.rungs, gogc)
+	}
+	return w
+}
+
+// lessLatency tries one rung up, which means fewer collections, and one rung down, which means smaller ones, but never back where the last
+// promotion came from: that was just beaten.
+func lessLatency(in Input) []way {
+	if !(in.Observed.GCShare.Number >= in.Objective.MinCPUGain) {
+		return []way{{nothing: "the collector takes so little CPU time that requests can't wait for it"}}
+	}
+	last := lastPromoted(in)
+	var both []way
+	if last != down {
+		w := climb(in)
+		w.rungs = w.rungs[:min(1, len(w.rungs))]
+		both = append(both, w)
+	}
+	if last != up {
+		w := way{to: down, rungs: rungs(presentGOGC(in), down, in.Knobs.MinGOGC, in.Knobs.MaxGOGC), because: "no higher GOGC may be tried"}
+		w.rungs = w.rungs[:min(1, len(w.rungs))]
+		w.nothing = fmt.Sprintf("no rung below %s lies within the bounds %s to %s", described(in), in.Knobs.MinGOGC, in.Knobs.MaxGOGC)
+		both = append(both, w)
+	}
+	return both
+}
+
+// takeStep completes the next rung on the way to a candidate. Nothing beyond a rung that failed is tried; what lies before it still is.
+func takeStep(in Input, w way) Proposal {
+	from := presentGOGC(in)
+	open, closed := tryable(in, w)
+	if len(open) == 0 {
+		return Proposal{Reason: shorten(cmp.Or(closed, w.nothing, "no GOGC that may be tried is left: those within the bounds are declared, or do not fit the memory"))}
+	}
+	optimum := float64(open[len(open)-1])
+	if opposite := lastPromoted(in) == -w.to; opposite && !beyond(from, optimum, w.to, 2*deadband) {
+		return Proposal{Reason: fmt.Sprintf("GOGC=%.0f lies too near %s to turn back after the last promotion", optimum, described(in))}
+	}
+	gogc := step(from, open)
+	if w.wanted != 0 {
+		gogc = nearest(from, w.wanted, open)
+	}
+	candidate, _ := candidateAt(in, gogc) // fits, as tryable has seen
+	return predicted(in, w, candidate)
+}
+
+// tryable are the rungs before the first that failed, without those that do not fit. What is declared is none to try: the pods would have it
+// without a policy.
+func tryable(in Input, w way) (open []settings.GOGC, closed string) {
+	for _, gogc := range w.rungs {
+		candidate, fits := candidateAt(in, gogc)
+		switch {
+		case !fits || equalInEffect(candidate, in.Footing.Declared) || equalInEffect(candidate, in.Baseline):
+		case rejected(in, candidate):
+			return open, candidate.Canonical() + " failed on these resources less than seven days ago"
+		case unproven(in, candidate):
+			return open, candidate.Canonical() + " went well on too few pods for a proof: a person decides about it"
+		default:
+			open = append(open, gogc)
 		}
 	}
-	return rungs
+	return open, ""
 }
 
-// candidateAt completes a GOGC with its GOMEMLIMIT. It says false where the process is predicted to outgrow the container's memory
-// limit, or a GOMEMLIMIT that can't be raised: under that the collector would run for the limit, and a higher GOGC gain nothing.
-func candidateAt(in Input, gogc settings.GOGC) (settings.Settings, bool) {
-	need := predictedResident(in.Cost, in.Baseline.EffectiveGOGC(), gogc)
-	limit := in.Footing.MemoryLimitBytes
-	if limit != 0 && !(need <= memoryShare*float64(limit)) {
-		return settings.Settings{}, false
+// predicted tells the candidate with its effect, or that the effect is too small.
+func predicted(in Input, w way, candidate settings.Settings) Proposal {
+	from, to := presentGOGC(in), float64(candidate.GOGC)
+	proposal := Proposal{Candidate: &candidate, OutsideDeadband: true}
+	switch in.Objective.Minimize {
+	case v1alpha1.MinimizeMemory:
+		proposal.Predicted = predict(predictedResident(in.Observed, from, to) / predictedResident(in.Observed, from, from))
+		if !(-proposal.Predicted.Mid >= in.Objective.MinGain) {
+			return Proposal{Reason: fmt.Sprintf("GOGC=%s would save less memory than is worth a trial", candidate.GOGC)}
+		}
+		proposal.Reason = fmt.Sprintf("%s; GOGC=%s should take %.0f%% less memory", w.because, candidate.GOGC, -100*proposal.Predicted.Mid)
+	case v1alpha1.MinimizeLatency:
+		proposal.Reason = fmt.Sprintf("%s; whether GOGC=%s makes requests faster, a trial must tell", w.because, candidate.GOGC)
+	default:
+		proposal.Predicted = predict(from / to)
+		proposal.Reason = fmt.Sprintf("%s; GOGC=%s should take %.0f%% less of it", w.because, candidate.GOGC, -100*proposal.Predicted.Mid)
 	}
-	candidate := in.Baseline
-	candidate.GOGC = gogc
-	if backstop := backstop(in); float64(backstop) >= need && backstop >= minMemoryLimitBytes {
-		candidate.MemoryLimitBytes = backstop
-	}
-	return candidate, candidate.MemoryLimitBytes == 0 || float64(candidate.MemoryLimitBytes) >= need
+	proposal.Reason = shorten(proposal.Reason)
+	return proposal
 }
 
-// backstop is the GOMEMLIMIT that the policy allows: a share of the memory limit; 0 for none.
-func backstop(in Input) int64 {
-	share := in.Knobs.MemoryLimitShare
-	if !in.Knobs.TuneMemoryLimit || !(share > 0 && share <= 1) {
-		return 0
+// afterStreak keeps a candidate back until the optimum was seen outside of the deadband often enough.
+func afterStreak(in Input, proposal Proposal) Proposal {
+	if in.Streak >= DeadbandLooks {
+		return proposal
 	}
-	return int64(share * float64(in.Footing.MemoryLimitBytes))
+	proposal.Reason = shorten(fmt.Sprintf("%s would be tried, but this is look %d of the %d in a row that it takes: %s", proposal.Candidate.Canonical(),
+		in.Streak, DeadbandLooks, proposal.Reason))
+	proposal.Candidate, proposal.Predicted = nil, Prediction{}
+	return proposal
 }
 
-// predictedResident scales the part of the memory that follows the heap goal, L + (L+R)·GOGC/100, and keeps the rest. Without a
-// measured live heap all memory is taken to follow it.
-func predictedResident(cost Cost, now, next settings.GOGC) float64 {
-	if cost.LiveHeapBytes <= 0 {
-		return cost.ResidentBytes * (100 + float64(next)) / (100 + float64(now))
+// described names the present GOGC: the one that is set, or what the memory limit makes of it.
+func described(in Input) string {
+	from := presentGOGC(in)
+	switch {
+	case in.Baseline.GOGC == settings.Off:
+		return fmt.Sprintf("GOGC=off, which the memory limit makes as good as %.0f", from)
+	case from != float64(in.Baseline.EffectiveGOGC()):
+		return fmt.Sprintf("GOGC=%s, which the memory limit makes as good as %.0f", in.Baseline.EffectiveGOGC(), from)
 	}
-	goal := func(gogc settings.GOGC) float64 {
-		return cost.LiveHeapBytes + (cost.LiveHeapBytes+cost.RootBytes)*float64(gogc)/100
-	}
-	rest := math.Max(0, cost.ResidentBytes-fragmentation*goal(now))
-	return fragmentation*goal(next) + rest
+	return "GOGC=" + in.Baseline.EffectiveGOGC().String()
 }

@@ -18,9 +18,12 @@ var now = time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC)
 func input() Input {
 	return Input{
 		Now: now, Baseline: settings.Settings{GOGC: 50}, Footing: settings.Footing{Declared: settings.Settings{GOGC: 50}, MemoryLimitBytes: 1024 * mebibyte},
-		Knobs:   Knobs{TuneGOGC: true, MinGOGC: 25, MaxGOGC: 200, TuneMemoryLimit: true, MemoryLimitShare: 0.9},
-		MinGain: 0.05, MinCPUGain: 0.01,
-		Cost: Cost{GCShare: 0.25, LiveHeapBytes: 100 * mebibyte, RootBytes: 2 * mebibyte, ResidentBytes: 200 * mebibyte},
+		Knobs:     Knobs{TuneGOGC: true, MinGOGC: 25, MaxGOGC: 200, TuneMemoryLimit: true, MemoryLimitShare: 0.9},
+		Objective: Objective{Minimize: v1alpha1.MinimizeGCCPU, MinGain: 0.05, MinCPUGain: 0.01},
+		Observed: Observation{
+			Pods: 4, GCShare: present(0.25), LiveHeapBytes: present(100 * mebibyte), RootBytes: present(2 * mebibyte), ResidentBytes: present(200 * mebibyte),
+		},
+		Streak: DeadbandLooks,
 	}
 }
 
@@ -29,4 +32,8 @@ func ended(in Input, candidate settings.Settings, result v1alpha1.TrialResult, r
 	return v1alpha1.TrialRecord{
 		Candidate: candidate.API(), Footing: in.Footing.API(), Result: result, Reason: reason, EndedAt: metav1.NewTime(now.Add(-time.Hour)),
 	}
+}
+
+func listed(candidates ...settings.Settings) Strategy {
+	return Strategy{Type: v1alpha1.StrategyManual, Manual: candidates}
 }

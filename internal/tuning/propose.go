@@ -2,23 +2,52 @@
 package tuning
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
 )
 
-// RejectionMemory is how long a candidate that failed is not proposed again.
-const RejectionMemory = 7 * 24 * time.Hour
-
 // Knobs bound the settings.
 type Knobs struct {
-	TuneGOGC         bool
+	TuneGOGC bool
+	// MinGOGC and MaxGOGC bound Feedback; they are resolved: the policy's own bounds, or the defaults.
 	MinGOGC, MaxGOGC settings.GOGC
-	TuneMemoryLimit  bool
+	// ExplicitMin and ExplicitMax are bounds that the policy itself names; 0 for none. Manual and Sweep keep no others.
+	ExplicitMin, ExplicitMax settings.GOGC
+	TuneMemoryLimit          bool
 	// MemoryLimitShare of the container's memory limit that a candidate gets as GOMEMLIMIT: 0.9 for 90 %.
 	MemoryLimitShare float64
+	// TuneProcessors lets GOMAXPROCS be set where the runtime's own choice is wrong; MaxProcessors is the most that is tried.
+	TuneProcessors bool
+	MaxProcessors  int32
+}
+
+// Objective is the one thing that candidates must improve, and by how much at least.
+type Objective struct {
+	// Minimize is GCCPU where it is empty.
+	Minimize v1alpha1.Minimize
+	// MinGain is the relative improvement, MinCPUGain the share of all CPU time that one of GC CPU time must come to.
+	MinGain, MinCPUGain float64
+}
+
+// Rules are known from practice. A threshold of 0 switches its rule off.
+type Rules struct {
+	// LongPauseSeconds is the mean pause above which a GOGC below 100 is raised.
+	LongPauseSeconds float64
+	// RunnablePerProcessor is how many goroutines wait for each processor, and QuotaUse the share of the CPU limit in use below which, more
+	// processors are proposed.
+	RunnablePerProcessor, QuotaUse float64
+}
+
+// Strategy says where candidates come from.
+type Strategy struct {
+	// Type is Feedback where it is empty.
+	Type v1alpha1.StrategyType
+	// Manual candidates, in order.
+	Manual []settings.Settings
+	// Ladder of a Sweep, in percent.
+	Ladder []int32
 }
 
 // Input is all that a proposal rests on.
@@ -26,115 +55,88 @@ type Input struct {
 	Now      time.Time
 	Baseline settings.Settings
 	Footing  settings.Footing
-	Knobs    Knobs
-	// MinGain and MinCPUGain are what a candidate must promise: the share of GC CPU time, and of all CPU time.
-	MinGain, MinCPUGain float64
-	Cost                Cost
-	// Manual candidates, in order; nil for the Feedback strategy.
-	Manual  []settings.Settings
-	History []v1alpha1.TrialRecord
+	// GoVersion that the processes were built with, such as go1.26.8; empty where it is not known.
+	GoVersion string
+	Knobs     Knobs
+	Objective Objective
+	Rules     Rules
+	Strategy  Strategy
+	Observed  Observation
+	// Streak is how many looks in a row, this one included, found the optimum outside of the deadband, as Proposal.OutsideDeadband tells.
+	// Feedback waits for DeadbandLooks of them.
+	Streak   int
+	History  []v1alpha1.TrialRecord
+	Rejected []v1alpha1.Rejection
+	// Sweep is the table so far; nil where none was begun.
+	Sweep *v1alpha1.Sweep
+	// Calibrated says that a trial of the baseline against itself has come to its end.
+	Calibrated bool
+	// Seed of the order in which a sweep measures its rungs.
+	Seed uint64
 }
 
 // Proposal is a candidate, or the reason why there is none.
 type Proposal struct {
 	// Candidate is nil where there is none.
 	Candidate *settings.Settings
-	// Reason is one sentence for a person.
+	// Purpose of the trial; Promote where there is no candidate.
+	Purpose v1alpha1.TrialPurpose
+	// Reason is one sentence for a person, at most 512 bytes.
 	Reason string
-	// PredictedGain is the share of GC CPU time per request that the candidate is expected to save; 0 where nothing is predicted.
-	PredictedGain float64
+	// Blocked is LeakSuspected or CPUThrottled where something is wrong that no setting cures; else empty.
+	Blocked string
+	// Predicted is the zero value where nothing is predicted.
+	Predicted Prediction
+	// OutsideDeadband says that Feedback sees an optimum that is worth a step, whether or not it was seen often enough for a trial.
+	OutsideDeadband bool
+	// Sweep is the table that was begun, or completed, by this call; nil where it is as it was.
+	Sweep *v1alpha1.Sweep
 }
 
 // Propose gives the next candidate.
 func Propose(in Input) Proposal {
-	if in.Manual != nil {
-		return proposeManual(in)
+	proposal := propose(in)
+	if proposal.Purpose == "" {
+		proposal.Purpose = v1alpha1.PurposePromote
 	}
-	return proposeFeedback(in)
+	return proposal
 }
 
-// proposeManual gives the first candidate that was not tried on this footing and differs from the baseline and from what is declared. A
-// key that a candidate leaves out keeps its baseline value.
-func proposeManual(in Input) Proposal {
-	for i, candidate := range in.Manual {
-		complete := overlay(in.Baseline, candidate)
-		declared := equalInEffect(overlay(in.Footing.Declared, candidate), in.Footing.Declared)
-		if declared || equalInEffect(complete, in.Baseline) || tried(in, candidate) {
-			continue
-		}
-		return Proposal{Candidate: &complete, Reason: fmt.Sprintf("candidate %d of %d of the policy: %s", i+1, len(in.Manual), complete.Canonical())}
+// propose looks for what no setting cures first. A leak makes canary and control pods differ by their age alone, so it ends every strategy;
+// throttling ends all but an attempt to cure it with fewer processors.
+func propose(in Input) Proposal {
+	if message := leak(in.Observed); message != "" {
+		return Proposal{Blocked: v1alpha1.ReasonLeakSuspected, Reason: message}
 	}
-	return Proposal{Reason: "every candidate of the policy is the baseline or declared already, or was tried"}
+	throttled := throttling(in)
+	switch in.Strategy.Type {
+	case v1alpha1.StrategyManual:
+		return proposeManual(in, throttled)
+	case "", v1alpha1.StrategyFeedback:
+		return proposeFeedback(in, throttled)
+	}
+	switch {
+	case throttled != "":
+		return Proposal{Blocked: v1alpha1.ReasonCPUThrottled, Reason: throttled}
+	case in.Strategy.Type == v1alpha1.StrategySweep:
+		return proposeSweep(in)
+	case in.Strategy.Type == v1alpha1.StrategyCalibrate:
+		return proposeCalibration(in)
+	}
+	return Proposal{Reason: "this version does not know the strategy " + string(in.Strategy.Type)}
 }
 
-func overlay(base, candidate settings.Settings) settings.Settings {
-	if candidate.GOGC != 0 {
-		base.GOGC = candidate.GOGC
+// proposeCalibration gives the baseline itself, once: nothing can be gained, so what differs between the cohorts is noise.
+func proposeCalibration(in Input) Proposal {
+	if in.Calibrated {
+		return Proposal{Reason: "status.calibration has how unlike each other the pods are; set another spec.strategy.type to go on tuning"}
 	}
-	if candidate.MemoryLimitBytes != 0 {
-		base.MemoryLimitBytes = candidate.MemoryLimitBytes
-	}
-	return base
+	baseline := in.Baseline
+	return Proposal{Candidate: &baseline, Purpose: v1alpha1.PurposeCalibrate, Reason: "the baseline is compared with itself, to learn how unlike each other the pods are"}
 }
 
 // equalInEffect says that the runtime would behave the same: GOGC unset is 100.
 func equalInEffect(a, b settings.Settings) bool {
-	return a.EffectiveGOGC() == b.EffectiveGOGC() && a.MemoryLimitBytes == b.MemoryLimitBytes
-}
-
-// tried says that a trial of the candidate on this footing came to an end that speaks of the candidate. What a candidate leaves out
-// came from the baseline of that trial, which since may have changed.
-func tried(in Input, candidate settings.Settings) bool {
-	for _, record := range in.History {
-		base := in.Baseline
-		if record.Previous != nil {
-			previous, err := settings.FromAPI(record.Previous.Settings)
-			if err != nil {
-				continue
-			}
-			base = previous
-		}
-		if speaksOf(in, record, overlay(base, candidate)) || speaksOf(in, record, overlay(in.Baseline, candidate)) {
-			return true
-		}
-	}
-	return false
-}
-
-// rejected says that a trial of the candidate failed by the candidate's own fault, on this footing, not long ago.
-func rejected(in Input, candidate settings.Settings) bool {
-	for _, record := range in.History {
-		if record.Result == v1alpha1.TrialReverted && in.Now.Sub(record.EndedAt.Time) < RejectionMemory && speaksOf(in, record, candidate) {
-			return true
-		}
-	}
-	return false
-}
-
-// speaksOf says that the record is of this candidate, on this footing, and ended because of it.
-func speaksOf(in Input, record v1alpha1.TrialRecord, candidate settings.Settings) bool {
-	recorded, err := settings.FromAPI(record.Candidate)
-	if err != nil || recorded != candidate || cameFromOutside(record.Reason) {
-		return false
-	}
-	footing, err := settings.FootingFromAPI(record.Footing)
-	return err == nil && footing == in.Footing
-}
-
-// cameFromOutside tells ends that say nothing of the candidate from those that it caused. An unknown reason counts against the
-// candidate: the careful side is not to try again what may have harmed.
-func cameFromOutside(reason string) bool {
-	switch reason {
-	case v1alpha1.ReasonSharedBreach, v1alpha1.ReasonSuperseded, v1alpha1.ReasonNoData, v1alpha1.ReasonSuspended,
-		v1alpha1.ReasonPolicyDeleted, v1alpha1.ReasonNotAdmitted, v1alpha1.ReasonTooFewRequests, v1alpha1.ReasonUnevenTraffic,
-		v1alpha1.ReasonModeChanged, v1alpha1.ReasonCanariesLost, v1alpha1.ReasonNoTraffic, v1alpha1.ReasonPrometheusUnavailable,
-		v1alpha1.ReasonBaselineBreachesSLO, v1alpha1.ReasonWaitingForTarget:
-		return true
-	case v1alpha1.ReasonTargetNotFound, v1alpha1.ReasonContainerNotFound, v1alpha1.ReasonContainerAmbiguous,
-		v1alpha1.ReasonProviderNotFound, v1alpha1.ReasonUnmanageableEnv, v1alpha1.ReasonSignalUnavailable, v1alpha1.ReasonSLOUnmeasured,
-		v1alpha1.ReasonTooFewReplicas, v1alpha1.ReasonConflicted, v1alpha1.ReasonInvalidSpec:
-		return true
-	default:
-		return false
-	}
+	a.GOGC, b.GOGC = a.EffectiveGOGC(), b.EffectiveGOGC()
+	return a == b
 }

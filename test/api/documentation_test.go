@@ -72,7 +72,7 @@ func TestManualBlame(t *testing.T) {
 		}
 		proposal := tuning.Propose(tuning.Input{
 			Baseline: settings.Settings{GOGC: 25},
-			Manual:   []settings.Settings{candidate},
+			Strategy: tuning.Strategy{Type: v1alpha1.StrategyManual, Manual: []settings.Settings{candidate}},
 			History:  []v1alpha1.TrialRecord{{Candidate: candidate.API(), Result: v1alpha1.TrialReverted, Reason: reason}},
 		})
 		if got := proposal.Candidate == nil; got != held {
@@ -125,6 +125,43 @@ func firstCells(t *testing.T, text, heading string) []string {
 		cells = append(cells, match[1])
 	}
 	return cells
+}
+
+// TestManualLinks: what the manual points to within itself is there. An anchor is the heading in lower case with hyphens, as GitHub makes it.
+func TestManualLinks(t *testing.T) {
+	text := readManual(t)
+	anchors := map[string]bool{}
+	for _, heading := range regexp.MustCompile("(?m)^#+ (.+)$").FindAllStringSubmatch(text, -1) {
+		words := regexp.MustCompile("[^a-z0-9 -]").ReplaceAllString(strings.ToLower(heading[1]), "")
+		anchors[strings.ReplaceAll(words, " ", "-")] = true
+	}
+	links := regexp.MustCompile(`\]\(#([^)]+)\)`).FindAllStringSubmatch(text, -1)
+	if len(links) == 0 {
+		t.Fatal("the manual has no links within itself")
+	}
+	for _, link := range links {
+		if !anchors[link[1]] {
+			t.Errorf("the manual links to #%s, which no heading has", link[1])
+		}
+	}
+}
+
+// TestManualPresets: the manual's table has the presets of the schema, in the order in which Auto looks for them.
+func TestManualPresets(t *testing.T) {
+	var want []string
+	for _, field := range fields(t) {
+		if field.path != "spec.metrics.latency.preset" {
+			continue
+		}
+		for _, value := range field.schema.Enum {
+			if name := strings.Trim(string(value.Raw), `"`); name != string(v1alpha1.LatencyAuto) {
+				want = append(want, name)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, firstCells(t, readManual(t), "#### Request presets")); diff != "" {
+		t.Errorf("presets (-in the schema +in the manual):\n%s", diff)
+	}
 }
 
 // TestManualFields: every field of the spec that holds a value has a row, with the default that the schema gives it.

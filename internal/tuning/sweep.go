@@ -1,0 +1,114 @@
+package tuning
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/settings"
+)
+
+// maxRungs is the bound that the CRD sets.
+const maxRungs = 12
+
+// proposeSweep gives the next rung to measure; once all are, it ranks them, and gives the best for promotion, once.
+func proposeSweep(in Input) Proposal {
+	switch {
+	case !in.Knobs.TuneGOGC:
+		return Proposal{Reason: "knobs.gogc.mode is Keep"}
+	case !above(in.Observed.ResidentBytes, 0) && in.Footing.MemoryLimitBytes != 0:
+		return Proposal{Reason: "the resident memory of no pod is measured, so nothing tells what fits the memory limit"}
+	case presentGOGC(in) == 0:
+		return Proposal{Reason: "GOGC is off, and the heap goal that the memory limit leaves is not measured"}
+	}
+	table, changed := sweepTable(in)
+	proposal := nextRung(in, table, &changed)
+	if proposal.Candidate == nil {
+		changed = rank(in, table) || changed
+		proposal = promotePicked(in, table)
+	}
+	if changed {
+		proposal.Sweep = table
+	}
+	return proposal
+}
+
+// sweepTable is the table so far, or a new one where there is none for this footing and ladder. The baseline's GOGC is measured too, if there is
+// room: what is better than it can be told only by the same measurement.
+func sweepTable(in Input) (table *v1alpha1.Sweep, begun bool) {
+	order := slices.Clone(in.Strategy.Ladder)
+	if old := in.Sweep; old != nil {
+		footing, err := settings.FootingFromAPI(old.Footing)
+		if err == nil && footing == in.Footing && !slices.ContainsFunc(order, func(gogc int32) bool { return !slices.Contains(old.Order, gogc) }) {
+			return old.DeepCopy(), false
+		}
+	}
+	if baseline := int32(in.Baseline.EffectiveGOGC()); baseline > 0 && len(order) < maxRungs && !slices.Contains(order, baseline) {
+		order = append(order, baseline)
+	}
+	slices.Sort(order) // so that the order depends on the seed alone
+	random := rand.New(rand.NewPCG(in.Seed, uint64(len(order))))
+	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	return &v1alpha1.Sweep{StartedAt: metav1.NewTime(in.Now), Footing: in.Footing.API(), Order: order}, true
+}
+
+// nextRung is the first that is not in the table. Those that may not be measured go into it at once, with the reason.
+func nextRung(in Input, table *v1alpha1.Sweep, changed *bool) Proposal {
+	for _, gogc := range table.Order {
+		if slices.ContainsFunc(table.Rungs, func(r v1alpha1.Rung) bool { return r.GOGC == gogc }) {
+			continue
+		}
+		candidate, fits := candidateAt(in, settings.GOGC(gogc))
+		isBaseline := settings.GOGC(gogc) == in.Baseline.EffectiveGOGC()
+		switch {
+		case beyondExplicit(settings.GOGC(gogc), in.Knobs) != "" && !isBaseline:
+			table.Rungs = append(table.Rungs, FailedRung(gogc, rungOutOfBounds))
+		case !fits && !isBaseline:
+			table.Rungs = append(table.Rungs, FailedRung(gogc, rungUnfit))
+		case !fits:
+			baseline := in.Baseline
+			return measureProposal(table, baseline)
+		default:
+			return measureProposal(table, candidate)
+		}
+		*changed = true
+	}
+	return Proposal{}
+}
+
+func measureProposal(table *v1alpha1.Sweep, candidate settings.Settings) Proposal {
+	return Proposal{
+		Candidate: &candidate, Purpose: v1alpha1.PurposeMeasure,
+		Reason: fmt.Sprintf("rung %d of %d of the sweep: %s", len(table.Rungs)+1, len(table.Order), candidate.Canonical()),
+	}
+}
+
+// promotePicked gives the rung that was picked to a trial like any other, once for each sweep.
+func promotePicked(in Input, table *v1alpha1.Sweep) Proposal {
+	if table.Picked == nil {
+		return Proposal{Reason: "the sweep is complete: no rung is enough better than the baseline; status.sweep has the table"}
+	}
+	picked := settings.GOGC(*table.Picked)
+	candidate, fits := candidateAt(in, picked)
+	row := describedRung(table.Rungs[slices.IndexFunc(table.Rungs, func(r v1alpha1.Rung) bool { return r.GOGC == *table.Picked })])
+	switch {
+	case picked == in.Baseline.EffectiveGOGC():
+		return Proposal{Reason: shorten("the sweep is complete, and its best rung is the baseline: " + row)}
+	case !fits:
+		return Proposal{Reason: shorten("the sweep is complete, but the memory limit has no room any more for its best rung: " + row)}
+	case rejected(in, candidate), promotedSince(in, table, candidate):
+		return Proposal{Reason: shorten("the sweep is complete, and its best rung was tried: " + row)}
+	}
+	return Proposal{Candidate: &candidate, Reason: shorten("the best rung of the sweep: " + row), Predicted: sweptPrediction(in, table)}
+}
+
+// promotedSince says that a trial for the promotion of the candidate came to an end that speaks of it since the sweep began.
+func promotedSince(in Input, table *v1alpha1.Sweep, candidate settings.Settings) bool {
+	return slices.ContainsFunc(in.History, func(record v1alpha1.TrialRecord) bool {
+		forPromotion := record.Purpose == "" || record.Purpose == v1alpha1.PurposePromote
+		return forPromotion && !record.EndedAt.Time.Before(table.StartedAt.Time) && speaksOf(record, candidate, in.Footing)
+	})
+}
