@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
@@ -33,6 +34,8 @@ type watched struct {
 	untouchable bool
 	// pardoned says that the test itself takes pods down.
 	pardoned bool
+	// replicas of the service.
+	replicas int
 
 	pods        map[string]*corev1.Pod
 	generations map[string]int64
@@ -103,13 +106,7 @@ func (w *watched) lookAtPolicy(policy *v1alpha1.RuntimeTuningPolicy) {
 		before = w.policy.Status.Trial
 	}
 	w.policy = policy
-	for _, record := range policy.Status.History {
-		if record.Result == v1alpha1.TrialReverted {
-			if candidate, err := settings.FromAPI(record.Candidate); err == nil {
-				w.rejected[candidate.Canonical()] = record.EndedAt.Time
-			}
-		}
-	}
+	w.lookAtEnded(policy.Status.History)
 	trial := policy.Status.Trial
 	if trial == nil {
 		return
@@ -118,6 +115,7 @@ func (w *watched) lookAtPolicy(policy *v1alpha1.RuntimeTuningPolicy) {
 	switch {
 	case err != nil:
 		w.violate("the candidate of trial %d can't be read: %v", trial.Number, err)
+	case isBaseline(trial.Candidate, trial.Previous):
 	case trial.End != nil:
 		w.rejected[candidate.Canonical()] = trial.End.At.Time
 	default:
@@ -131,7 +129,40 @@ func (w *watched) lookAtPolicy(policy *v1alpha1.RuntimeTuningPolicy) {
 		return
 	}
 	w.transitions = append(w.transitions, now)
-	if trial.Stage == v1alpha1.StagePromoting && (trial.Verdict == nil || trial.Verdict.Outcome != v1alpha1.OutcomePass) {
+	if trial.Stage == v1alpha1.StagePromoting {
+		w.lookAtPromotion(policy)
+	}
+}
+
+// lookAtEnded keeps which candidates no pod may have any more, whether they failed or were only measured. The last word counts.
+func (w *watched) lookAtEnded(history []v1alpha1.TrialRecord) {
+	for _, record := range slices.Backward(history) {
+		candidate, err := settings.FromAPI(record.Candidate)
+		switch {
+		case err != nil, record.Previous != nil && isBaseline(record.Candidate, *record.Previous):
+		case record.Result == v1alpha1.TrialPromoted:
+			delete(w.rejected, candidate.Canonical())
+		default:
+			w.rejected[candidate.Canonical()] = record.EndedAt.Time
+		}
+	}
+}
+
+// isBaseline says that a trial compares the baseline with itself, or measures it: every pod runs its candidate then, and may.
+func isBaseline(candidate v1alpha1.RuntimeSettings, baseline v1alpha1.Baseline) bool {
+	return equality.Semantic.DeepEqual(candidate, baseline.Settings)
+}
+
+// lookAtPromotion is I2: a verdict, or a person's word for a recommendation that has one.
+func (w *watched) lookAtPromotion(policy *v1alpha1.RuntimeTuningPolicy) {
+	trial, recommendation := policy.Status.Trial, policy.Status.Recommendation
+	approved := policy.Spec.Approved != nil && equality.Semantic.DeepEqual(*policy.Spec.Approved, trial.Candidate) &&
+		recommendation != nil && recommendation.Verdict != nil
+	passed := trial.Verdict != nil && trial.Verdict.Outcome == v1alpha1.OutcomePass
+	switch {
+	case trial.Purpose != "" && trial.Purpose != v1alpha1.PurposePromote:
+		w.violate("I2 Evidence: trial %d is promoted, though its purpose is %s", trial.Number, trial.Purpose)
+	case !approved && !passed:
 		w.violate("I2 Evidence: trial %d is promoted with the verdict %+v", trial.Number, trial.Verdict)
 	}
 }
@@ -193,8 +224,8 @@ func (w *watched) lookAtEviction(before, pod *corev1.Pod) {
 			ready++
 		}
 	}
-	if most := w.policy.Spec.Rollout.MaxUnavailable.IntValue(); replicas-ready > most {
-		w.violate("I6 Availability: when pod %s went, %d of %d pods were ready, with maxUnavailable %d", pod.Name, ready, replicas, most)
+	if most := w.policy.Spec.Rollout.MaxUnavailable.IntValue(); w.replicas-ready > most {
+		w.violate("I6 Availability: when pod %s went, %d of %d pods were ready, with maxUnavailable %d", pod.Name, ready, w.replicas, most)
 	}
 }
 
@@ -216,14 +247,22 @@ func (w *watched) checkBound() {
 	}
 	count := 0
 	for _, pod := range w.pods {
-		running, err := settingsOf(pod)
-		if isTarget(pod) && err == nil && running == candidate && pod.DeletionTimestamp == nil {
+		if isTarget(pod) && pod.DeletionTimestamp == nil && isCanary(pod, trial, candidate) {
 			count++
 		}
 	}
 	if count > allowed {
 		w.violate("I1 CanaryBound: %d pods run the candidate in step %d, which allows %d", count, trial.Step, allowed)
 	}
+}
+
+// isCanary says that a pod runs the candidate. Where that is the baseline, which every pod runs, those count that took a slot.
+func isCanary(pod *corev1.Pod, trial *v1alpha1.Trial, candidate settings.Settings) bool {
+	if isBaseline(trial.Candidate, trial.Previous) {
+		return slices.ContainsFunc(trial.Slots, func(slot v1alpha1.Slot) bool { return slot.PodUID == pod.UID })
+	}
+	running, err := settingsOf(pod)
+	return err == nil && running == candidate
 }
 
 // wasPromoted says that a trial came through its steps: all pods may have the candidate from then on.

@@ -29,6 +29,9 @@ const sideBySide = 3
 // setUpLimit holds also where the cluster's programs have to be built.
 const setUpLimit = 45 * time.Minute
 
+// full asks for the scenarios that take too long to be waited for after every change.
+var full = flag.Bool("full", false, "run also the scenarios that take more than a few minutes; `make test-e2e-full` does")
+
 // shared is what all scenarios stand on.
 var shared *environment
 
@@ -68,21 +71,33 @@ func capParallel() {
 	}
 }
 
-// TestSideBySide has the scenarios that leave the manager and Prometheus alone, so that they may run beside each other.
+// TestSideBySide has the scenarios that leave the manager and Prometheus alone, so that they may run beside each other. The longest begin first.
 func TestSideBySide(t *testing.T) {
 	for _, scenario := range []struct {
 		name string
 		run  func(t *testing.T)
+		// long scenarios run only where the flag -full asks for them.
+		long bool
 	}{
-		{"Promotion", promotion},
-		{"SharedBreach", sharedBreach},
-		{"LatencyBreach", latencyBreach},
-		{"OverriddenInCode", overriddenInCode},
-		{"NullCandidate", nullCandidate},
-		{"NoTraffic", noTraffic},
-		{"BadInput", badInput},
+		{"Sweep", sweep, true},
+		{"Leak", leak, true},
+		{"Gain", gain, true},
+		{"SmallService", smallService, true},
+		{"Calibration", calibration, true},
+		{"OwnQuery", ownQuery, true},
+		{"Throttled", throttled, true},
+		{"Promotion", promotion, false},
+		{"SharedBreach", sharedBreach, false},
+		{"LatencyBreach", latencyBreach, false},
+		{"OverriddenInCode", overriddenInCode, false},
+		{"NullCandidate", nullCandidate, false},
+		{"NoTraffic", noTraffic, false},
+		{"BadInput", badInput, false},
 	} {
 		t.Run(scenario.name, func(t *testing.T) {
+			if scenario.long && !*full {
+				t.Skip("it takes long, and runs only with the flag -full, as in `make test-e2e-full`")
+			}
 			t.Parallel()
 			scenario.run(t)
 		})

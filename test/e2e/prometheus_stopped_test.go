@@ -24,7 +24,7 @@ func TestPrometheusStopped(t *testing.T) {
 	patient := spec()
 	patient.Strategy = manual(100)
 	patient.Analysis.NoDataTimeout = after(20 * time.Second)
-	patient.Rollout.Steps = []v1alpha1.Step{step(1, 10*time.Minute), step(3, 15*time.Second)}
+	patient.Rollout.Steps = []v1alpha1.Step{step(1, 10*time.Minute), step(3, hold)}
 	holding.create(patient)
 	holding.awaitTrial("the first trial to start", 1, startLimit, started)
 	holding.awaitTrial("its step to be judged", 1, endLimit, judged)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,10 +21,10 @@ import (
 	"github.com/gopacer/gopacer/test/stage"
 )
 
-// tunedGOGC is a doubling of what is declared: the first step of the Feedback strategy, and here the last.
-const tunedGOGC = 50
+// tunedGOGC is the next rung above what is declared: the first step of the Feedback strategy, and here the last.
+const tunedGOGC = 35
 
-// promotion lets the Feedback strategy find that twice the declared GOGC is better. While the trial runs, another field manager applies
+// promotion lets the Feedback strategy find that a higher GOGC than the declared one is better. While the trial runs, another field manager applies
 // the Deployment as a GitOps tool does.
 func promotion(t *testing.T) {
 	s := play(t, "promotion", stage.Workload{})
@@ -43,7 +44,17 @@ func promotion(t *testing.T) {
 	t.Run("GOMEMLIMITInBytes", func(t *testing.T) { s.in(t).checkMemoryLimit(tuned) })
 	s.checkTemplate()
 	s.awaitReason(v1alpha1.ReasonTuned, soonLimit)
+	s.checkTarget()
 	s.checkQuiet()
+}
+
+// checkTarget wants status to say what was found of the service, of which the policy says nothing.
+func (s *scene) checkTarget() {
+	s.t.Helper()
+	target := s.policy().Status.Target
+	if target == nil || target.Latency != string(v1alpha1.LatencyPrometheusHTTP) || target.GoVersion != runtime.Version() {
+		s.t.Errorf("status.target is %+v, want the preset %s and %s", target, v1alpha1.LatencyPrometheusHTTP, runtime.Version())
+	}
 }
 
 // checkGain wants the promotion to rest on a measured gain.
@@ -128,7 +139,7 @@ func (s *scene) applyTemplate() {
 
 // nullCandidate is a negative control: a candidate that is what is declared already is never tried.
 func nullCandidate(t *testing.T) {
-	s := play(t, "null", stage.Workload{Rate: 30})
+	s := play(t, "null", stage.Workload{Rate: 60})
 	s.watched.protect()
 	wanted := spec()
 	wanted.Strategy = manual(declaredGOGC)
@@ -141,7 +152,7 @@ func nullCandidate(t *testing.T) {
 // requests once, since it does not count what it never had.
 func noTraffic(t *testing.T) {
 	s := play(t, "quiet", stage.Workload{Rate: 5})
-	s.awaitRequests("every pod to have had a request", func(requests map[string]float64) bool { return len(requests) == replicas })
+	s.awaitRequests("every pod to have had a request", func(requests map[string]float64) bool { return len(requests) == s.replicas })
 	s.scaleLoad(0)
 	s.watched.protect()
 	s.awaitRequests("requests to be few", func(requests map[string]float64) bool {

@@ -17,7 +17,7 @@ func latencyBreach(t *testing.T) {
 	s := play(t, "latency", stage.Workload{Env: map[string]string{"SLOW_WHEN": "GOGC>100", "SLOW_SHARE": "0.5", "SLOW_BY": "400ms"}})
 	wanted := spec()
 	wanted.Strategy = manual(badGOGC)
-	wanted.Rollout.Steps = []v1alpha1.Step{step(1, 15*time.Second), step(3, 15*time.Second)}
+	wanted.Rollout.Steps = []v1alpha1.Step{step(1, hold), step(3, hold)}
 	s.create(wanted)
 	s.awaitTrial("trial 1 to start", 1, startLimit, started)
 	record := s.awaitEnd(1, v1alpha1.TrialReverted, v1alpha1.ReasonLatencyBreached)
@@ -55,7 +55,7 @@ func overriddenInCode(t *testing.T) {
 	s := play(t, "override", stage.Workload{Env: map[string]string{"OVERRIDE_GOGC": "25"}})
 	wanted := spec()
 	wanted.Strategy = manual(badGOGC)
-	wanted.Rollout.Steps = []v1alpha1.Step{step(1, 15*time.Second), step(3, 15*time.Second)}
+	wanted.Rollout.Steps = []v1alpha1.Step{step(1, hold), step(3, hold)}
 	s.create(wanted)
 	s.awaitTrial("trial 1 to start", 1, startLimit, started)
 	s.awaitEnd(1, v1alpha1.TrialReverted, v1alpha1.ReasonNotApplied)

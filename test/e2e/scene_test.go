@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -22,12 +23,13 @@ import (
 )
 
 const (
-	replicas = 6
-	// declaredGOGC is what the template of the service under test says.
-	declaredGOGC = 25
-	memoryLimit  = "128Mi"
-	// requestRate is that over all pods: enough for the objectives of one canary pod within its hold.
-	requestRate = 90
+	// usualReplicas is the least at which a gain can be proven: three canary pods against three control pods.
+	usualReplicas = 6
+	// declaredGOGC and declaredProcessors are what the template of the service under test says.
+	declaredGOGC, declaredProcessors = 25, 1
+	memoryLimit                      = "128Mi"
+	// requestRate is that to each pod: within a minute each has the 2000 requests that it takes to tell that slow ones did not become more.
+	requestRate = 40
 
 	readyLimit = 2 * time.Minute
 	// startLimit is for a trial to start: the pods must have been ready for the window that the target at rest is measured in,
@@ -46,6 +48,8 @@ type scene struct {
 	t         *testing.T
 	namespace string
 	watched   *watched
+	// replicas of the service.
+	replicas int
 	// template is the pod template as it was declared.
 	template corev1.PodTemplateSpec
 }
@@ -56,7 +60,7 @@ type part struct {
 	wanted stage.Workload
 }
 
-// play sets a scene: a light service of six pods, with what the scenario wants other.
+// play sets a scene: a light service, of six pods where the scenario does not say otherwise, with what it wants other.
 func play(t *testing.T, name string, wanted stage.Workload) *scene {
 	t.Helper()
 	return playAll(t, part{name, wanted})[0]
@@ -69,6 +73,7 @@ func playAll(t *testing.T, parts ...part) []*scene {
 	group, ctx := errgroup.WithContext(t.Context())
 	for i, one := range parts {
 		scenes[i] = open(t, one.name)
+		scenes[i].setReplicas(cmp.Or(one.wanted.Replicas, usualReplicas))
 		group.Go(func() error { return stage.InstallWorkload(ctx, scenes[i].kube, scenes[i].workload(one.wanted)) })
 	}
 	if err := group.Wait(); err != nil {
@@ -84,11 +89,10 @@ func playAll(t *testing.T, parts ...part) []*scene {
 // enough for a collection a second.
 func (s *scene) workload(wanted stage.Workload) stage.Workload {
 	wanted.Image, wanted.LoadImage, wanted.Namespace = s.images.Workload.Name, s.images.Load.Name, s.namespace
-	wanted.Replicas, wanted.MemoryLimit, wanted.MemoryRequest = replicas, memoryLimit, "32Mi"
-	if wanted.Rate == 0 {
-		wanted.Rate = requestRate
-	}
-	environment := map[string]string{"LIVE_HEAP_MB": "4", "DOCUMENT_LINES": "60", "CACHE_UNTIL_COLLECTION": ""}
+	wanted.Replicas, wanted.MemoryRequest = s.replicas, "32Mi"
+	wanted.MemoryLimit = cmp.Or(wanted.MemoryLimit, memoryLimit)
+	wanted.Rate = cmp.Or(wanted.Rate, requestRate*s.replicas)
+	environment := map[string]string{"LIVE_HEAP_MB": "4", "DOCUMENT_LINES": "20", "CACHE_UNTIL_COLLECTION": ""}
 	maps.Copy(environment, wanted.Env)
 	wanted.Env = environment
 	return wanted
@@ -108,6 +112,11 @@ func open(t *testing.T, name string) *scene {
 	s.watched = s.watcher.add(s.namespace)
 	t.Cleanup(s.close)
 	return s
+}
+
+func (s *scene) setReplicas(replicas int) {
+	s.replicas = replicas
+	s.watched.set(func(w *watched) { w.replicas = replicas })
 }
 
 // close tells of broken invariants, shows what there is to see where the test failed, and takes the namespace away.
@@ -193,8 +202,8 @@ func (s *scene) awaitPods(want settings.Settings, limit time.Duration) {
 		if err != nil {
 			return err
 		}
-		if len(pods) != replicas {
-			return fmt.Errorf("there are %d pods, want %d", len(pods), replicas)
+		if len(pods) != s.replicas {
+			return fmt.Errorf("there are %d pods, want %d", len(pods), s.replicas)
 		}
 		for i := range pods {
 			got, err := settingsOf(&pods[i])
@@ -210,7 +219,9 @@ func (s *scene) awaitPods(want settings.Settings, limit time.Duration) {
 }
 
 // declared is what the template says.
-func declared() settings.Settings { return settings.Settings{GOGC: declaredGOGC} }
+func declared() settings.Settings {
+	return settings.Settings{GOGC: declaredGOGC, GOMAXPROCS: declaredProcessors}
+}
 
 // podIDs are the UIDs of the living pods, by which a replaced one shows.
 func (s *scene) podIDs() map[string]bool {

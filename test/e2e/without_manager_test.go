@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,7 +32,8 @@ const promotedGOGC = 100
 // the last test, for its file's name: what it uninstalls is not there any more for others.
 func TestWithoutManager(t *testing.T) {
 	s := play(t, "manager", stage.Workload{})
-	tuned := settings.Settings{GOGC: promotedGOGC}
+	tuned := declared()
+	tuned.GOGC = promotedGOGC
 	for _, one := range []struct {
 		name string
 		run  func(s *scene)
@@ -52,7 +52,7 @@ func TestWithoutManager(t *testing.T) {
 func (s *scene) killed() {
 	wanted := spec()
 	wanted.Strategy = manual(promotedGOGC)
-	wanted.Rollout.Steps = []v1alpha1.Step{step(1, 15*time.Second), step(3, 15*time.Second)}
+	wanted.Rollout.Steps = []v1alpha1.Step{step(1, hold), step(3, hold)}
 	s.create(wanted)
 	s.awaitTrial("trial 1 to start", 1, startLimit, started)
 	s.awaitTrial("the first step to be judged", 1, endLimit, judged)
@@ -177,7 +177,7 @@ func (s *scene) replaceTwo(tuned settings.Settings) {
 				counted[running]++
 			}
 		}
-		if counted[declared()] != 2 || counted[tuned] != replicas-2 {
+		if counted[declared()] != 2 || counted[tuned] != s.replicas-2 {
 			return fmt.Errorf("ready pods by what they run: %v", counted)
 		}
 		return nil

@@ -86,7 +86,7 @@ func TestOperatorOverlay(t *testing.T) {
 func TestWorkloadOverlay(t *testing.T) {
 	wanted := Workload{
 		Image: "registry:5000/service", LoadImage: "registry/load@sha256:" + strings.Repeat("a", 64), Namespace: "elsewhere", Replicas: 8,
-		Env: map[string]string{"GOGC": "100", "GOMAXPROCS": "", "SLOW_SHARE": "0.1"}, Rate: 50, MemoryLimit: "1Gi",
+		Env: map[string]string{"GOGC": "100", "GOMAXPROCS": "", "SLOW_SHARE": "0.1"}, Rate: 50, MemoryLimit: "1Gi", CPULimit: "300m",
 	}
 	content, err := wanted.overlay()
 	if err != nil {
@@ -103,7 +103,7 @@ func TestWorkloadOverlay(t *testing.T) {
 		t.Errorf("environment %v", environment)
 	}
 	if *service.Spec.Replicas != 8 || service.Namespace != "elsewhere" || container.Image != "registry:5000/service:latest" ||
-		container.Resources.Limits.Memory().String() != "1Gi" || container.Resources.Requests.Cpu().IsZero() {
+		container.Resources.Limits.Memory().String() != "1Gi" || container.Resources.Limits.Cpu().String() != "300m" || container.Resources.Requests.Cpu().IsZero() {
 		t.Errorf("service %s", objects["Deployment/"+WorkloadDeployment])
 	}
 	generator := read[appsv1.Deployment](t, objects, "Deployment/"+LoadDeployment)

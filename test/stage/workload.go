@@ -41,6 +41,8 @@ type Workload struct {
 	MemoryLimit string
 	// MemoryRequest of the same; it must not exceed MemoryLimit.
 	MemoryRequest string
+	// CPULimit of the same, such as 100m; at least what the manifests request, 50m.
+	CPULimit string
 }
 
 // InstallWorkload applies an overlay over test/workload/manifests and waits until every pod is ready. It may be called
@@ -111,19 +113,29 @@ func deploymentPatch(name string, spec map[string]any) map[string]any {
 // service is the part of the Deployment's spec that is to be other than in the manifests.
 func (w Workload) service() map[string]any {
 	container := map[string]any{"name": WorkloadDeployment, "imagePullPolicy": "IfNotPresent", "env": w.environment()}
-	resources := map[string]any{}
-	if w.MemoryLimit != "" {
-		resources["limits"] = map[string]any{"memory": w.MemoryLimit}
-	}
-	if w.MemoryRequest != "" {
-		resources["requests"] = map[string]any{"memory": w.MemoryRequest}
-	}
-	container["resources"] = resources
+	container["resources"] = w.resources()
 	spec := map[string]any{"template": podWith(container)}
 	if w.Replicas != 0 {
 		spec["replicas"] = w.Replicas
 	}
 	return spec
+}
+
+func (w Workload) resources() map[string]any {
+	limits, resources := map[string]any{}, map[string]any{}
+	if w.MemoryLimit != "" {
+		limits["memory"] = w.MemoryLimit
+	}
+	if w.CPULimit != "" {
+		limits["cpu"] = w.CPULimit
+	}
+	if len(limits) > 0 {
+		resources["limits"] = limits
+	}
+	if w.MemoryRequest != "" {
+		resources["requests"] = map[string]any{"memory": w.MemoryRequest}
+	}
+	return resources
 }
 
 func (w Workload) environment() []map[string]any {

@@ -7,6 +7,8 @@
 //	CACHE_UNTIL_COLLECTION  1: keep a cache that every garbage collection empties; filling it takes a walk over the heap
 //	DRAIN                   how long to go on serving after readiness failed (2s)
 //	LEAK_BYTES_PER_SECOND   keep so many more bytes every second
+//	LEAK_GOROUTINES_PER_SECOND
+//	                        start so many more goroutines every second that wait for ever
 //	OVERRIDE_GOGC           call debug.SetGCPercent at start: a number, or off
 //	CRASH_WHEN              exit 1 a second after the start if the condition holds
 //	SLOW_SHARE, SLOW_BY     delay a share of the requests, 0.1 is every tenth, by a duration (300ms)
@@ -71,7 +73,10 @@ func run(ctx context.Context, read settings) error {
 	go func() { failed <- server.Serve(listener) }()
 	go served.build()
 	if read.leakBytesPerSecond > 0 {
-		go leak(ctx, read.leakBytesPerSecond)
+		go leakBytes(ctx, read.leakBytesPerSecond)
+	}
+	if read.leakGoroutinesPerSecond > 0 {
+		go leakGoroutines(ctx, read.leakGoroutinesPerSecond)
 	}
 	var crash <-chan time.Time
 	if read.crashCondition != "" {

@@ -30,11 +30,12 @@ type settings struct {
 	drain         time.Duration
 	metrics       metricsLevel
 
-	leakBytesPerSecond int
-	overrideGOGC       *int   // nil: the app leaves GOGC to its environment
-	crashCondition     string // empty: the process does not crash
-	slow, failing      *share
-	slowBy             time.Duration
+	leakBytesPerSecond, leakGoroutinesPerSecond int
+
+	overrideGOGC   *int   // nil: the app leaves GOGC to its environment
+	crashCondition string // empty: the process does not crash
+	slow, failing  *share
+	slowBy         time.Duration
 }
 
 // readSettings reads the environment. Its error lists every bad variable, with the value and the allowed form.
@@ -44,16 +45,18 @@ func readSettings(lookup func(string) (string, bool)) (settings, error) {
 		runtime: condition.ReadEnvironment(lookup, runtime.GOMAXPROCS(0)),
 	}
 	read := settings{
-		listen:             from.address("LISTEN", ":8080"),
-		liveHeapBytes:      from.integer("LIVE_HEAP_MB", 40, 1, 65536) << 20,
-		documentLines:      from.integer("DOCUMENT_LINES", 40, 1, 100000),
-		cacheEmpties:       from.flag("CACHE_UNTIL_COLLECTION"),
-		drain:              from.duration("DRAIN", 2*time.Second),
-		leakBytesPerSecond: from.integer("LEAK_BYTES_PER_SECOND", 0, 0, math.MaxInt32),
-		overrideGOGC:       from.percent("OVERRIDE_GOGC"),
-		slow:               from.shareWhen("SLOW_SHARE", "SLOW_WHEN"),
-		slowBy:             from.duration("SLOW_BY", 300*time.Millisecond),
-		failing:            from.shareWhen("ERROR_SHARE", "ERROR_WHEN"),
+		listen:        from.address("LISTEN", ":8080"),
+		liveHeapBytes: from.integer("LIVE_HEAP_MB", 40, 1, 65536) << 20,
+		documentLines: from.integer("DOCUMENT_LINES", 40, 1, 100000),
+		cacheEmpties:  from.flag("CACHE_UNTIL_COLLECTION"),
+		drain:         from.duration("DRAIN", 2*time.Second),
+		overrideGOGC:  from.percent("OVERRIDE_GOGC"),
+		slow:          from.shareWhen("SLOW_SHARE", "SLOW_WHEN"),
+		slowBy:        from.duration("SLOW_BY", 300*time.Millisecond),
+		failing:       from.shareWhen("ERROR_SHARE", "ERROR_WHEN"),
+
+		leakBytesPerSecond:      from.integer("LEAK_BYTES_PER_SECOND", 0, 0, math.MaxInt32),
+		leakGoroutinesPerSecond: from.integer("LEAK_GOROUTINES_PER_SECOND", 0, 0, 10000),
 	}
 	if text, holds := from.condition("CRASH_WHEN"); holds {
 		read.crashCondition = text

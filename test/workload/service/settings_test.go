@@ -21,7 +21,7 @@ func TestReadSettingsDefaults(t *testing.T) {
 	if read.listen != ":8080" || read.liveHeapBytes != 40<<20 || read.drain != 2*time.Second {
 		t.Errorf("defaults are %+v", read)
 	}
-	if read.overrideGOGC != nil || read.crashCondition != "" || read.leakBytesPerSecond != 0 || read.cacheEmpties {
+	if read.overrideGOGC != nil || read.crashCondition != "" || read.leakBytesPerSecond != 0 || read.leakGoroutinesPerSecond != 0 || read.cacheEmpties {
 		t.Errorf("a fault is on by default: %+v", read)
 	}
 	for range 1000 {
