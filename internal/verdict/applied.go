@@ -91,13 +91,13 @@ func sameLimit(want int64, got float64) bool {
 
 func sameGOGC(want settings.GOGC, got float64) bool {
 	if want == settings.Off {
-		return got > offAbove || got < 0
+		return gogcOff(got)
 	}
 	return got == float64(want)
 }
 
 func gogcText(got float64) string {
-	if got > offAbove || got < 0 {
+	if gogcOff(got) {
 		return "off"
 	}
 	return wholeText(got)
@@ -111,3 +111,6 @@ func limitText(got float64) string {
 }
 
 func wholeText(got float64) string { return fmt.Sprintf("%.0f", got) }
+
+// gogcOff says that the gauge shows GOGC=off.
+func gogcOff(got float64) bool { return got > offAbove || got < 0 }

@@ -31,10 +31,10 @@ func buckets(upTo100ms, upTo250ms, upTo1s, longer float64) []signal.Bucket {
 	}
 }
 
-// sample is a pod with 1000 requests, of which 2 are slow and 1 fails.
+// sample is a pod with 1000 requests, of which 1 fails; its histogram has seen ten times as many, of which 20 are slow.
 func sample(gcSeconds float64) signal.Pod {
 	return signal.Pod{
-		Requests: present(1000), FailedRequests: present(1), Latency: buckets(900, 98, 1, 1), LatencyState: signal.Present,
+		Requests: present(1000), FailedRequests: present(1), Latency: buckets(9000, 980, 10, 10), LatencyState: signal.Present,
 		GCCPUSeconds: present(gcSeconds), CPUSeconds: present(100), GCCycles: present(40),
 		SampleAge: 5 * time.Second, Coverage: 0.95, Sampled: true,
 	}

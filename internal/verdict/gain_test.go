@@ -18,7 +18,8 @@ func TestGainCheck(t *testing.T) {
 	got := checkNamed(t, Judge(passing()).Verdict, "gain")
 	want := v1alpha1.Check{
 		Name: "gain", Outcome: v1alpha1.OutcomePass, Reason: v1alpha1.ReasonPassed, Canary: "10.1ms", Control: "20.1ms", Limit: "-5%",
-		Message: "GC CPU time per request 10.1ms, control 20.1ms: -49.8% (needed -5%), that is 10.0% of all CPU time (needed 1%), p=0.05",
+		Effect: "-49.8%", Interval: "-50.5% to -49.0%", Samples: 3000,
+		Message: "GC CPU time per request 10.1ms, control 20.1ms: -49.8% (-50.5% to -49.0%; needed -5%), that is 10.0% of all CPU time (needed 1%), p=0.05",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -105,7 +106,7 @@ func TestGainIsPerRequest(t *testing.T) {
 	in := passing()
 	changeAll(in.Evidence, in.Canary, func(p *signal.Pod) { p.Requests, p.GCCPUSeconds = present(850), present(17) })
 	changeAll(in.Evidence, in.Control, func(p *signal.Pod) { p.GCCPUSeconds = present(20) })
-	if got := gainCheck(in); got.Reason != v1alpha1.ReasonNoGain || !strings.Contains(got.Message, "0.0% (needed -5%)") {
+	if got := gainCheck(in); got.Reason != v1alpha1.ReasonNoGain || !strings.Contains(got.Message, "+0.0% (+0.0% to +0.0%; needed -5%)") {
 		t.Errorf("%s %q", got.Reason, got.Message)
 	}
 }

@@ -18,7 +18,7 @@ func trial(random *rand.Rand, canaries, controls int, factor, podDeviation float
 		for _, member := range members {
 			requests := 1000 * math.Exp(0.03*random.NormFloat64())
 			pod := sample(0.02 * requests * factor * math.Exp(podDeviation*random.NormFloat64()))
-			pod.Requests = present(requests)
+			pod.Requests, pod.CPUSeconds = present(requests), present(requests/10)
 			in.Recent.Pods[member.Name], in.Evidence.Pods[member.Name] = pod, pod
 		}
 	}

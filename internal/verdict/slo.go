@@ -24,14 +24,16 @@ const (
 func sloCheck(slo SLO, in Input) v1alpha1.Check {
 	evidence, recent := sloOn(slo, podsOf(in.Evidence, in.Canary)), sloOn(slo, podsOf(in.Recent, in.Canary))
 	control, recentControl := sloOn(slo, podsOf(in.Evidence, in.Control)), sloOn(slo, podsOf(in.Recent, in.Control))
-	check, beside := evidence, control
+	check, beside, shown := evidence, control, in.Evidence
 	blind := evidence.Outcome != v1alpha1.OutcomeFail && recent.Reason == v1alpha1.ReasonNoData
 	if recent.Outcome == v1alpha1.OutcomeFail || blind {
-		check, beside = recent, recentControl
+		check, beside, shown = recent, recentControl, in.Recent
 	}
 	check.Control = beside.Canary
 	switch {
-	case check.Outcome == v1alpha1.OutcomeFail && (control.Outcome == v1alpha1.OutcomeFail || recentControl.Outcome == v1alpha1.OutcomeFail):
+	case check.Outcome == v1alpha1.OutcomeFail &&
+		(control.Outcome == v1alpha1.OutcomeFail && !clearlyWorse(slo, in, shown, in.Evidence) ||
+			recentControl.Outcome == v1alpha1.OutcomeFail && !clearlyWorse(slo, in, shown, in.Recent)):
 		check.Reason = v1alpha1.ReasonSharedBreach
 		check.Message += "; the control pods break it too"
 	case check.Outcome == v1alpha1.OutcomePass:
@@ -41,6 +43,17 @@ func sloCheck(slo SLO, in Input) v1alpha1.Check {
 		}
 	}
 	return check
+}
+
+// blameChance is the chance of an excess over the control pods' bad requests, if both cohorts are alike, from which on a breach of both is
+// the canary's own. Were any breach of the control pods an excuse, one of theirs that is barely there would cover a far worse canary.
+const blameChance = 0.01
+
+// clearlyWorse compares the least that may have been bad of the canary pods in one window with the most that may have been of the control pods
+// in another.
+func clearlyWorse(slo SLO, in Input, ofCanary, ofControl *signal.Window) bool {
+	canary, control := measure(slo, podsOf(ofCanary, in.Canary)), measure(slo, podsOf(ofControl, in.Control))
+	return excessChance(canary.badLow, canary.requests, control.badHigh, control.requests, 1) < blameChance
 }
 
 func silentPod(slo SLO, window *signal.Window, members []Member) string {
@@ -56,6 +69,9 @@ func silentPod(slo SLO, window *signal.Window, members []Member) string {
 // Judge it passes only where every pod has fresh samples.
 func OnPods(slo SLO, window *signal.Window, members []Member) v1alpha1.Check {
 	check := sloOn(slo, podsOf(window, members))
+	if slo.Query {
+		check = queryOn(slo, podsOf(window, members))
+	}
 	if check.Outcome != v1alpha1.OutcomePass {
 		return check
 	}

@@ -6,44 +6,26 @@ import (
 	"slices"
 )
 
-const (
-	// maxArrangements bounds the exact test.
-	maxArrangements = 200_000
-	// drawnArrangements are drawn at random where there are more. At a chance of 0.05 that errs by 0.0015, and since what was seen counts
-	// as one of them, the test holds its level all the same.
-	drawnArrangements = 20_000
-)
-
 // HodgesLehmann estimates by how much a lies above b: the median of all pairwise differences. One odd pod does not move it far.
 func HodgesLehmann(a, b []float64) float64 {
-	differences := make([]float64, 0, len(a)*len(b))
+	return median(differences(a, b))
+}
+
+func differences(a, b []float64) []float64 {
+	all := make([]float64, 0, len(a)*len(b))
 	for _, x := range a {
 		for _, y := range b {
-			differences = append(differences, x-y)
+			all = append(all, x-y)
 		}
 	}
-	return median(differences)
+	return all
 }
 
 // PermutationTest is the one-sided exact permutation test: the chance, were canary and control alike, that a split of all pods has a
 // canary mean at least as low as the one seen. It assumes nothing of the distribution. Its least value is LeastChance,
 // or one in drawnArrangements for large cohorts.
 func PermutationTest(canary, control []float64) float64 {
-	all := append(append([]float64{}, canary...), control...)
-	seen := total(canary)
-	arrangements := newArrangements(len(all), len(canary))
-	asLow, tried := 0, 0
-	for arrangements.next() {
-		sum := 0.0
-		for _, i := range arrangements.chosen {
-			sum += all[i]
-		}
-		if sum <= seen+1e-12*math.Max(1, math.Abs(seen)) {
-			asLow++
-		}
-		tried++
-	}
-	return float64(asLow) / float64(tried)
+	return lowerTail([]stratum{{canary, control}})
 }
 
 // LeastChance is the smallest value that PermutationTest can give with so many pods: 1/C(canary+control, canary).
@@ -62,78 +44,65 @@ func choose(n, k int) float64 {
 	return math.Round(result)
 }
 
-// arrangements walks through the ways to choose k of n pods, in order. Where there are more than maxArrangements, it draws some
-// with a fixed seed, the first being the one that was seen, so that the answer is never 0 and is the same each time.
-type arrangements struct {
-	n      int
-	chosen []int
-	fresh  bool
-	left   int
-	random uint64
-	exact  bool
+// normalQuantile is the value that a standard normal variable exceeds with the given chance.
+func normalQuantile(chance float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*chance) }
+
+// studentQuantile is the value that Student's t exceeds with the same chance as a standard normal variable exceeds z, by Wallace's
+// approximation (Annals of Mathematical Statistics 30, 1959, 1124). Below one degree of freedom nothing is beyond chance.
+func studentQuantile(z float64, freedom int) float64 {
+	if freedom < 1 {
+		return math.Inf(1)
+	}
+	degrees := float64(freedom)
+	return math.Sqrt(degrees * math.Expm1(z*z/degrees))
 }
 
-func newArrangements(n, k int) *arrangements {
-	a := &arrangements{n: n, chosen: make([]int, k), fresh: true, left: drawnArrangements, random: 0x9e3779b97f4a7c15}
-	for i := range a.chosen {
-		a.chosen[i] = i
+// residualDeviation is the standard deviation of a pod's value once the strata's own levels and one difference between canary and
+// control are taken out of it, and its degrees of freedom: the residual of a two-way layout without interaction.
+func residualDeviation(strata []stratum) (deviation float64, freedom int) {
+	squares, weights, weighted := 0.0, 0.0, 0.0
+	freedom = -1
+	for _, s := range strata {
+		weight := 1 / (1/float64(len(s.canary)) + 1/float64(len(s.control)))
+		weights += weight
+		weighted += weight * s.difference()
+		freedom += len(s.canary) + len(s.control) - 1
 	}
-	a.exact = choose(n, k) <= maxArrangements
-	return a
+	for _, s := range strata {
+		weight := 1 / (1/float64(len(s.canary)) + 1/float64(len(s.control)))
+		off := s.difference() - weighted/weights
+		squares += squaresAround(s.canary) + squaresAround(s.control) + weight*off*off
+	}
+	if freedom < 1 {
+		return 0, 0
+	}
+	return math.Sqrt(squares / float64(freedom)), freedom
 }
 
-func (a *arrangements) next() bool {
-	if a.fresh {
-		a.fresh = false
-		return true
+func (s stratum) difference() float64 { return mean(s.canary) - mean(s.control) }
+
+func squaresAround(values []float64) float64 {
+	squares, middle := 0.0, mean(values)
+	for _, value := range values {
+		squares += (value - middle) * (value - middle)
 	}
-	if a.exact {
-		return a.step()
-	}
-	a.left--
-	a.shuffle()
-	return a.left > 0
+	return squares
 }
 
-// step goes to the next combination in lexicographic order.
-func (a *arrangements) step() bool {
-	k := len(a.chosen)
-	for i := k - 1; i >= 0; i-- {
-		if a.chosen[i] < a.n-k+i {
-			a.chosen[i]++
-			for j := i + 1; j < k; j++ {
-				a.chosen[j] = a.chosen[j-1] + 1
-			}
-			return true
-		}
-	}
-	return false
-}
+func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// shuffle draws a combination by selection sampling (Knuth, TAOCP 2, 3.4.2 S), with a fixed seed: a verdict must be reproducible.
-func (a *arrangements) shuffle() {
-	taken, k := 0, len(a.chosen)
-	for i := 0; i < a.n && taken < k; i++ {
-		a.random ^= a.random << 13
-		a.random ^= a.random >> 7
-		a.random ^= a.random << 17
-		if float64(a.random>>11)/(1<<53)*float64(a.n-i) < float64(k-taken) {
-			a.chosen[taken] = i
-			taken++
-		}
-	}
-}
-
-func median(values []float64) float64 {
+// quantile interpolates between the two values that lie nearest.
+func quantile(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
 	}
 	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare[float64])
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
+	position := share * float64(len(sorted)-1)
+	below := int(position)
+	if above := position - float64(below); above > 0 {
+		return sorted[below]*(1-above) + sorted[below+1]*above
 	}
-	return (sorted[middle-1] + sorted[middle]) / 2
+	return sorted[below]
 }
 
 func total(values []float64) float64 {

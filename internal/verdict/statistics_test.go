@@ -114,24 +114,23 @@ func TestPermutationTestDrawn(t *testing.T) {
 
 // TestDrawnArrangementsAreFair counts how often each pod is drawn.
 func TestDrawnArrangementsAreFair(t *testing.T) {
-	const pods, chosen = 30, 11
-	drawn := newArrangements(pods, chosen)
-	drawn.next() // the one that was seen
+	const pods, chosen, draws = 30, 11, 20_000
+	drawn := newArrangements(ascending(0, pods), chosen)
+	random := generator(1)
 	var counts [pods]int
-	draws := 0
-	for drawn.next() {
-		draws++
-		before := -1
+	for range draws {
+		drawn.shuffle(&random)
+		before, sum := -1, 0.0
 		for _, i := range drawn.chosen {
 			if i <= before || i >= pods {
 				t.Fatalf("%v is no combination", drawn.chosen)
 			}
 			counts[i]++
-			before = i
+			before, sum = i, sum+float64(i)
 		}
-	}
-	if draws != drawnArrangements-1 {
-		t.Fatalf("%d draws", draws)
+		if drawn.sum() != sum {
+			t.Fatalf("the sum of %v is said to be %v", drawn.chosen, drawn.sum())
+		}
 	}
 	const share = float64(chosen) / pods
 	for i, count := range counts {

@@ -96,15 +96,67 @@ type Judgement struct {
 
 // Judge gives the verdict over all checks: a Fail outweighs everything, then Invalid, then Inconclusive.
 func Judge(in Input) Judgement {
+	rows := rows{}
 	checks := Guardrails(in.Now, in.Canary, in.Control)
-	checks = append(checks, dataCheck(in))
+	checks = append(checks, freshness(in, in.Recent, in.Evidence))
 	for _, slo := range in.SLOs {
-		checks = append(checks, sloCheck(slo, in))
+		checks = append(checks, rows.objective(slo, in))
 	}
+	checks = append(checks, trips(in)...)
+	throttling, inARow := throttlingCheck(in)
+	checks = append(checks, rows.note(throttling, inARow))
 	if in.JudgeGain {
 		checks = append(checks, gainCheck(in))
 	}
-	return Judgement{Verdict: Combine(in.Now, checks), Harm: v1alpha1.HarmGuardrailsOnly}
+	looks, harm := in.spendHarm(compareGuards(in))
+	checks = append(checks, rows.guards(looks)...)
+	if startup, known := startupCheck(in); known {
+		checks = append(checks, startup)
+	}
+	if imbalance, found := nodeCheck(in); found {
+		checks = append(checks, imbalance)
+	}
+	return Judgement{Verdict: in.sized(Combine(in.Now, bounded(checks))), BadWindows: rows.counted(), Harm: harm}
+}
+
+// spendHarm shares the chance of a false alarm out among all looks and guards, where the cohorts' sizes can give so small a chance at all.
+func (in Input) spendHarm(looks []look) ([]look, v1alpha1.HarmLayout) {
+	if in.Looks < 1 || len(looks) == 0 {
+		return looks, v1alpha1.HarmGuardrailsOnly
+	}
+	chance := Significance / float64(in.Looks*len(looks))
+	if leastTail(compare(nodesOf(in.Canary), nodesOf(in.Control)).strata) > chance {
+		return looks, v1alpha1.HarmGuardrailsOnly
+	}
+	for i := range looks {
+		looks[i].harmChance = chance
+	}
+	return looks, v1alpha1.HarmStatistical
+}
+
+func nodesOf(members []Member) []replicate {
+	nodes := make([]replicate, 0, len(members))
+	for _, member := range members {
+		nodes = append(nodes, replicate{node: member.Node})
+	}
+	return nodes
+}
+
+// nodeCheck tells a person that pods on different nodes were compared. It is no failure: the nodes' own differences may be small.
+func nodeCheck(in Input) (v1alpha1.Check, bool) {
+	if !compare(nodesOf(in.Canary), nodesOf(in.Control)).imbalance {
+		return v1alpha1.Check{}, false
+	}
+	return v1alpha1.Check{
+		Name: "nodes", Outcome: v1alpha1.OutcomePass, Reason: v1alpha1.ReasonNodeImbalance,
+		Message: "too few nodes hold both canary and control pods to compare within nodes, so that differences between nodes may count as the candidate's",
+	}, true
+}
+
+// sized notes the sizes of the cohorts.
+func (in Input) sized(verdict v1alpha1.Verdict) v1alpha1.Verdict {
+	verdict.CanaryPods, verdict.ControlPods = int32(len(in.Canary)), int32(len(in.Control))
+	return verdict
 }
 
 // JudgeHealth gives the verdict over the guardrails from the Kubernetes API alone; during warm-up nothing else acts.
@@ -142,20 +194,37 @@ func messages(checks []v1alpha1.Check) []string {
 }
 
 // weight puts the canary's own breach above one that the control pods share: the shared one excuses the candidate, so it must not hide
-// what the candidate alone has done.
+// what the candidate alone has done. That it brings no gain is the least that can be said against it.
 func weight(check v1alpha1.Check) int {
 	switch {
 	case check.Outcome == v1alpha1.OutcomePass:
 		return 0
-	case check.Outcome == v1alpha1.OutcomeInconclusive:
+	case check.Outcome == v1alpha1.OutcomeInconclusive && check.Reason == v1alpha1.ReasonGainUnproven:
 		return 1
-	case check.Outcome == v1alpha1.OutcomeFail && check.Reason == v1alpha1.ReasonSharedBreach:
-		return 3
-	case check.Outcome == v1alpha1.OutcomeFail:
-		return 4
-	default: // Invalid, and whatever a newer version may have written
+	case check.Outcome == v1alpha1.OutcomeInconclusive:
 		return 2
+	case check.Outcome == v1alpha1.OutcomeFail && check.Reason == v1alpha1.ReasonSharedBreach:
+		return 4
+	case check.Outcome == v1alpha1.OutcomeFail && check.Reason == v1alpha1.ReasonNoGain:
+		return 5
+	case check.Outcome == v1alpha1.OutcomeFail:
+		return 6
+	default: // Invalid, and whatever a newer version may have written
+		return 3
 	}
+}
+
+// maxChecks is the bound that the CRD sets.
+const maxChecks = 24
+
+// bounded leaves out passing checks, the last first, where there are more than fit.
+func bounded(checks []v1alpha1.Check) []v1alpha1.Check {
+	for i := len(checks) - 1; i >= 0 && len(checks) > maxChecks; i-- {
+		if checks[i].Outcome == v1alpha1.OutcomePass {
+			checks = slices.Delete(checks, i, i+1)
+		}
+	}
+	return checks[:min(len(checks), maxChecks)]
 }
 
 // maxMessage is the bound that the CRD sets. Two pod names can be longer, and a verdict that the API server refuses would keep a
@@ -173,15 +242,15 @@ func shorten(text string) string {
 // MinCoverage is the share of a window's scrapes that must be there: below, an increase is mostly extrapolation.
 const MinCoverage = 0.5
 
-// dataCheck is Invalid where any pod of either cohort has no fresh samples. Partial data never counts as good: the missing pod may
+// freshness is Invalid where any pod of either cohort has no fresh samples. Partial data never counts as good: the missing pod may
 // be the bad one.
-func dataCheck(in Input) v1alpha1.Check {
+func freshness(in Input, windows ...*signal.Window) v1alpha1.Check {
 	check := v1alpha1.Check{Name: "data", Outcome: v1alpha1.OutcomeInvalid, Reason: v1alpha1.ReasonNoData}
 	if len(in.Canary) == 0 {
 		check.Message = "there is no canary pod to judge"
 		return check
 	}
-	for _, window := range []*signal.Window{in.Recent, in.Evidence} {
+	for _, window := range windows {
 		if window == nil {
 			check.Message = "Prometheus gave no answer"
 			return check
