@@ -108,7 +108,7 @@ func stand(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy, provenOn v1alp
 		return nil, settings.Settings{}, false
 	}
 	onThis, ok := settings.FromAPIOn(proven, provenOn, now)
-	return container, onThis, ok
+	return container, onThis, ok && onThis.CheckAgainst(container) == nil
 }
 
 func tunedContainer(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy) *corev1.Container {

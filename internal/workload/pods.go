@@ -46,25 +46,52 @@ func podFacts(pod *corev1.Pod, revision types.UID, container string) rollout.Pod
 		Name:        pod.Name,
 		Revision:    revision,
 		CreatedAt:   pod.CreationTimestamp.Time,
+		Node:        pod.Spec.NodeName,
 		Terminating: pod.DeletionTimestamp != nil,
 		Given:       pod.Annotations[v1alpha1.AnnotationSettings] != "",
 		Cohort:      pod.Labels[v1alpha1.LabelCohort],
 		Health:      health(pod, container),
 	}
+	if facts.Ready && !restarted(pod) {
+		facts.FirstReadyAt = facts.ReadyChangedAt
+	}
+	tuned := containerOf(pod, container)
+	if tuned == nil {
+		facts.Unreadable = fmt.Sprintf("there is no container %q", container)
+		return facts
+	}
+	facts.MemoryLimitBytes = tuned.Resources.Limits.Memory().Value()
 	var err error
-	if facts.Settings, err = settingsIn(pod, container); err != nil {
+	if facts.Settings, err = settings.Declared(tuned); err != nil {
 		facts.Unreadable = err.Error()
 	}
 	return facts
 }
 
-func settingsIn(pod *corev1.Pod, container string) (settings.Settings, error) {
+func containerOf(pod *corev1.Pod, name string) *corev1.Container {
 	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Name == container {
-			return settings.Declared(&pod.Spec.Containers[i])
+		if pod.Spec.Containers[i].Name == name {
+			return &pod.Spec.Containers[i]
 		}
 	}
-	return settings.Settings{}, fmt.Errorf("there is no container %q", container)
+	return nil
+}
+
+// restarted says that a container which the pod's readiness hangs on has started more than once. An init container that has ended is none, however
+// often it failed before: the pod was not Ready yet. One that still runs is a sidecar (KEP-753).
+func restarted(pod *corev1.Pod) bool {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].RestartCount > 0 {
+			return true
+		}
+	}
+	for i := range pod.Status.InitContainerStatuses {
+		status := &pod.Status.InitContainerStatuses[i]
+		if status.RestartCount > 0 && status.State.Terminated == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func health(pod *corev1.Pod, container string) verdict.Health {

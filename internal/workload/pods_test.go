@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -20,6 +21,14 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func terminated(reason string) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason}}
+}
+
+func readyAt(at time.Time) []corev1.PodCondition {
+	return []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}
+}
+
+func memoryLimit(limit string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(limit)}}
 }
 
 func TestPodFacts(t *testing.T) {
@@ -58,7 +67,60 @@ func TestPodFacts(t *testing.T) {
 					{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon)},
 				}
 			},
+			want: rollout.Pod{FirstReadyAt: noon, Health: verdict.Health{Ready: true, ReadyChangedAt: noon}},
+		},
+		"ready again": {
+			change: func(pod *corev1.Pod) {
+				pod.Status.Conditions = readyAt(noon)
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "proxy"}, {Name: "app", RestartCount: 1}}
+			},
+			want: rollout.Pod{Health: verdict.Health{Ready: true, ReadyChangedAt: noon, Restarts: 1}},
+		},
+		"ready again after another container": {
+			change: func(pod *corev1.Pod) {
+				pod.Status.Conditions = readyAt(noon)
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "proxy", RestartCount: 1}, {Name: "app"}}
+			},
 			want: rollout.Pod{Health: verdict.Health{Ready: true, ReadyChangedAt: noon}},
+		},
+		"ready again after a sidecar": {
+			change: func(pod *corev1.Pod) {
+				pod.Status.Conditions = readyAt(noon)
+				running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+				pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "mesh", RestartCount: 2, State: running}}
+			},
+			want: rollout.Pod{Health: verdict.Health{Ready: true, ReadyChangedAt: noon}},
+		},
+		"ready after an init container that failed at first": {
+			change: func(pod *corev1.Pod) {
+				pod.Status.Conditions = readyAt(noon)
+				pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
+					{Name: "mesh", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+					{Name: "migrate", RestartCount: 2, State: terminated("Completed")},
+				}
+			},
+			want: rollout.Pod{FirstReadyAt: noon, Health: verdict.Health{Ready: true, ReadyChangedAt: noon}},
+		},
+		"on a node": {change: func(pod *corev1.Pod) { pod.Spec.NodeName = "node" }, want: rollout.Pod{Node: "node"}},
+		"a memory limit": {
+			change: func(pod *corev1.Pod) {
+				pod.Spec.Containers[0].Resources = memoryLimit("64Mi")
+				pod.Spec.Containers[1].Resources = memoryLimit("512Mi")
+			},
+			want: rollout.Pod{MemoryLimitBytes: 512 << 20},
+		},
+		"the memory limit of another container": {change: func(pod *corev1.Pod) { pod.Spec.Containers[0].Resources = memoryLimit("64Mi") }},
+		"processors and GODEBUG": {
+			change: func(pod *corev1.Pod) {
+				pod.Spec.Containers[1].Env = []corev1.EnvVar{{Name: "GODEBUG", Value: "gctrace=1,disablethp=1"}, {Name: "GOMAXPROCS", Value: "2"}}
+			},
+			want: rollout.Pod{Settings: settings.Settings{GOMAXPROCS: 2, GODEBUG: "disablethp=1"}},
+		},
+		"processors that can't be told": {
+			change: func(pod *corev1.Pod) {
+				pod.Spec.Containers[1].Env = []corev1.EnvVar{{Name: "GOGC", Value: "150"}, {Name: "GOMAXPROCS", ValueFrom: &corev1.EnvVarSource{}}}
+			},
+			want: rollout.Pod{Settings: settings.Settings{GOGC: 150}},
 		},
 		"not ready any more": {
 			change: func(pod *corev1.Pod) {

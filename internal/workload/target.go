@@ -29,6 +29,8 @@ type Target struct {
 	// Container is the tuned container, Footing what the pod template declares for it.
 	Container string
 	Footing   settings.Footing
+	// Unmanageable names the variables, of GOMAXPROCS and GODEBUG, that may not be proposed for the container: settings.Unmanageable.
+	Unmanageable []string
 	// Revision is the UID of the ReplicaSet of the current template; empty where there is none yet.
 	Revision types.UID
 	// RollingOut says that pods of more than one template run or may soon: a trial must wait, or end.
@@ -103,7 +105,11 @@ func assemble(policy *v1alpha1.RuntimeTuningPolicy, deployment *appsv1.Deploymen
 	container, refusal := tunedContainer(deployment, policy.Spec.Container)
 	if refusal == nil {
 		target.Container = container.Name
+		target.Unmanageable = settings.Unmanageable(container)
 		target.Footing, refusal = footing(deployment, container)
+	}
+	if refusal == nil {
+		refusal = checkAsked(policy, deployment, container, target.Footing)
 	}
 	readFrom := target.Container
 	if readFrom == "" && policy.Status.Target != nil {

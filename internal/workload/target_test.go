@@ -144,11 +144,13 @@ func TestAssembleRevisions(t *testing.T) {
 }
 
 func TestAssembleContainer(t *testing.T) {
-	limit := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")}}
+	limit := corev1.ResourceRequirements{Limits: corev1.ResourceList{
+		corev1.ResourceMemory: resource.MustParse("512Mi"), corev1.ResourceCPU: resource.MustParse("1500m"),
+	}}
 	app := corev1.Container{Name: "app", Resources: limit, Env: []corev1.EnvVar{{Name: "GOGC", Value: "25"}}}
 	proxy := corev1.Container{Name: "proxy"}
 	bad := corev1.Container{Name: "app", Env: []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "512Mi"}}}
-	footing := settings.Footing{Declared: settings.Settings{GOGC: 25}, MemoryLimitBytes: 512 << 20}
+	footing := settings.Footing{Declared: settings.Settings{GOGC: 25}, MemoryLimitBytes: 512 << 20, CPULimitMilli: 1500}
 	for name, test := range map[string]struct {
 		containers    []corev1.Container
 		named         string
