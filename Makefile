@@ -76,9 +76,9 @@ test-e2e: ## Run the tests on a real cluster on this machine (Linux, root).
 	go test -tags e2e -count 1 -timeout 40m -v ./test/e2e/...
 
 .PHONY: test-e2e-full
-test-e2e-full: cluster-down ## Stop the cluster, test how one starts and stops, and run them.
-	go test -tags e2e -count 1 -timeout 40m -v ./test/cluster
-	$(MAKE) test-e2e
+test-e2e-full: cluster-down ## Stop the cluster, test how one starts and stops, and run the long ones too.
+	go run ./hack/tested out/e2e-full/result.json -tags e2e -count 1 -timeout 40m ./test/cluster \
+		then -tags e2e -count 1 -timeout 90m ./test/e2e -full
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz test for a few seconds (FUZZ_TIME=5s).
