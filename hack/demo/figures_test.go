@@ -66,7 +66,7 @@ func TestScript(t *testing.T) {
 	if read.latency.edge == "" || read.latency.allowed <= 0 || read.latency.allowed >= 1 {
 		t.Errorf("%+v", read.latency)
 	}
-	if !strings.Contains(read.text, "max: 50") {
-		t.Error("without a bound of one doubling another trial follows the promotion, and the second act comes too late")
+	if !strings.Contains(read.text, "max: 35") {
+		t.Error("without a bound of one step another trial follows the promotion, and the second act comes too late")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gopacer/gopacer/internal/rollout"
 )
 
-// settingsText is for people: GOGC=50, GOMEMLIMIT=461MiB.
+// settingsText is for people: GOGC=35, GOMEMLIMIT=461MiB. The other settings stay as they are declared throughout.
 func settingsText(settings v1alpha1.RuntimeSettings) string {
 	var parts []string
 	if settings.GOGC != nil {
