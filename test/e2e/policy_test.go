@@ -182,11 +182,11 @@ func (s *scene) awaitEnd(number int64, result v1alpha1.TrialResult, reason strin
 	return record
 }
 
-// checkQuiet is invariant I9: over three intervals and more nothing is written and no pod replaced.
+// checkQuiet is invariant I9: over three looks and more nothing is written and no pod replaced.
 func (s *scene) checkQuiet() {
 	s.t.Helper()
 	policy, pods := s.policy(), s.podIDs()
-	quiet := time.NewTimer(3*interval + 2*time.Second)
+	quiet := time.NewTimer(3*policy.Spec.Analysis.Interval.Duration + 2*time.Second)
 	defer quiet.Stop()
 	select {
 	case <-quiet.C:
