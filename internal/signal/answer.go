@@ -20,29 +20,18 @@ const maxAnswerSkew = time.Minute
 // roundingSlack is below what floating-point sums of counters can say; a difference of two equal counters may come out as -1e-16.
 const roundingSlack = 1e-9
 
-// Answer is what Prometheus answered to one query, sorted by pod.
-type Answer struct {
-	name QueryName
-	pods map[string][]*model.Sample
-}
-
-// ReadAnswer checks that a value is an answer to a query. Series without a pod, or of pods that the request doesn't ask for, are left out;
-// a value of another type than an instant vector, or of another time, is an error that wraps ErrMalformed.
-func ReadAnswer(request Request, query Query, value model.Value) (Answer, error) {
+// readVector checks that a value is an answer to a query: an instant vector of the time that was asked for. If not, the error wraps ErrMalformed.
+func readVector(name string, at time.Time, value model.Value) (model.Vector, error) {
 	vector, ok := value.(model.Vector)
 	if !ok {
-		return Answer{}, fmt.Errorf("query %s: %w: it is %s where an instant vector was asked for", query.Name, ErrMalformed, kindOf(value))
+		return nil, fmt.Errorf("query %s: %w: it is %s where an instant vector was asked for", name, ErrMalformed, kindOf(value))
 	}
-	answer := Answer{name: query.Name, pods: make(map[string][]*model.Sample)}
 	for _, sample := range vector {
-		if err := checkSample(request, sample); err != nil {
-			return Answer{}, fmt.Errorf("query %s: %w: %w", query.Name, ErrMalformed, err)
-		}
-		if pod := podOf(request, sample.Metric); pod != "" {
-			answer.pods[pod] = append(answer.pods[pod], sample)
+		if err := checkSample(at, sample); err != nil {
+			return nil, fmt.Errorf("query %s: %w: %w", name, ErrMalformed, err)
 		}
 	}
-	return answer, nil
+	return vector, nil
 }
 
 func kindOf(value model.Value) string {
@@ -53,53 +42,74 @@ func kindOf(value model.Value) string {
 }
 
 // checkSample refuses what JSON decoding lets pass: null in a list, and a sample without a value, which would read as the number 0.
-func checkSample(request Request, sample *model.Sample) error {
+func checkSample(at time.Time, sample *model.Sample) error {
 	if sample == nil {
 		return errors.New("it holds a null")
 	}
-	at := sample.Timestamp.Time()
-	if skew := request.End.Sub(at).Abs(); skew > maxAnswerSkew {
-		return fmt.Errorf("it is of %s where %s was asked for", at.UTC().Format(time.RFC3339), request.End.UTC().Format(time.RFC3339))
+	if sample.Histogram != nil {
+		for _, bucket := range sample.Histogram.Buckets {
+			if bucket == nil {
+				return errors.New("it holds a null")
+			}
+		}
+	}
+	if of := sample.Timestamp.Time(); at.Sub(of).Abs() > maxAnswerSkew {
+		return fmt.Errorf("it is of %s where %s was asked for", of.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// podOf is the pod of a series, empty where the series is not of the request's pods. The matchers of the query say the same; this holds
-// against a server that ignores them.
-func podOf(request Request, metric model.Metric) string {
-	if namespace, ok := metric[labelNamespace]; ok && string(namespace) != request.Namespace {
-		return ""
+// Answer is what a policy's own query says of each pod.
+type Answer map[string]Value
+
+// ReadAnswer reads the answer to a policy's own query: one number for each pod that has the label pod. Series of pods that the request
+// doesn't ask for are left out. Unlike what is counted, a number of a policy's own may be negative.
+func ReadAnswer(request Request, name string, at time.Time, value model.Value) (Answer, error) {
+	vector, err := readVector(name, at, value)
+	if err != nil {
+		return nil, err
 	}
-	pod := string(metric[labelPod])
-	if len(pod) <= len(request.PodPrefix) || !strings.HasPrefix(pod, request.PodPrefix) {
-		return ""
+	answer := Answer{}
+	for _, sample := range vector {
+		pod := string(sample.Metric[labelPod])
+		namespace, ok := sample.Metric[labelNamespace]
+		if (ok && string(namespace) != request.Namespace) || !request.selects(pod) {
+			continue
+		}
+		if _, ok := answer[pod]; ok {
+			answer[pod] = Value{State: Ambiguous}
+			continue
+		}
+		answer[pod] = finite(sample)
 	}
-	return pod
+	return answer, nil
 }
 
-// value is the number of a pod that must have exactly one series.
-func (a Answer) value(pod string) Value { return single(a.pods[pod]) }
-
-// single is the number of the only sample. Several are several claims to be the pod's.
-func single(samples []*model.Sample) Value {
-	switch len(samples) {
-	case 0:
-		return Value{}
-	case 1:
-		return number(samples[0])
-	default:
-		return Value{State: Ambiguous}
-	}
+// selects says that a pod is one of the request's.
+func (r Request) selects(pod string) bool {
+	return len(pod) > len(r.PodPrefix) && strings.HasPrefix(pod, r.PodPrefix)
 }
 
-// number reads a sample. All that is measured counts something, so a negative number is as good as none; a native histogram is no
-// number at all, though its Value field reads as 0.
-func number(sample *model.Sample) Value {
+// finite reads a sample. A native histogram is no number at all, though its Value field reads as 0.
+func finite(sample *model.Sample) Value {
 	n := float64(sample.Value)
-	if sample.Histogram != nil || math.IsNaN(n) || math.IsInf(n, 0) || n < -roundingSlack {
+	if sample.Histogram != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		return Value{State: NotFinite}
 	}
-	return Value{Number: max(n, 0), State: Present}
+	return Value{Number: n, State: Present}
+}
+
+// number reads a sample of something that counts, so that a negative number is as good as none.
+func number(sample *model.Sample) Value { return counted(finite(sample)) }
+
+func counted(value Value) Value {
+	switch {
+	case !value.OK():
+		return value
+	case value.Number < -roundingSlack:
+		return Value{State: NotFinite}
+	}
+	return Value{Number: max(value.Number, 0), State: Present}
 }
 
 // combine computes with two numbers, or passes on why one of them can't be used; that there is none at all goes first.
@@ -113,4 +123,14 @@ func combine(a, b Value, compute func(a, b float64) float64) Value {
 		return Value{State: b.State}
 	}
 	return number(&model.Sample{Value: model.SampleValue(compute(a.Number, b.Number))})
+}
+
+// first is the first value that is not absent.
+func first(values ...Value) Value {
+	for _, value := range values {
+		if value.State != Absent {
+			return value
+		}
+	}
+	return Value{}
 }

@@ -3,122 +3,213 @@ package signal
 import (
 	"math"
 	"time"
-
-	"github.com/prometheus/common/model"
 )
 
-// Assemble makes a window of the answers to its queries. What was not answered is Absent.
-func Assemble(request Request, scrapeInterval time.Duration, answers ...Answer) Window {
-	window := Window{End: request.End, Length: request.Length, ScrapeInterval: scrapeInterval, Pods: make(map[string]Pod)}
-	byName := make(map[QueryName]Answer, len(answers))
-	for _, answer := range answers {
-		byName[answer.name] = answer
+// Slot is the grid of the times at which snapshots are taken.
+const Slot = 5 * time.Second
+
+// Moment is a target's namespace at one time.
+type Moment struct {
+	At   time.Time
+	Part Part
+}
+
+// Assemble makes a window of what was known at several times in it, in order; the first and the last are its ends, and the window
+// has their length. Answers are those to the request's own queries, by name.
+func Assemble(request Request, scrapeInterval time.Duration, moments []Moment, answers map[string]Answer) Window {
+	last := moments[len(moments)-1]
+	window := Window{
+		End: last.At, Length: last.At.Sub(moments[0].At), ScrapeInterval: scrapeInterval, Pods: make(map[string]Pod),
 	}
-	for _, answer := range answers {
-		for name := range answer.pods {
-			if _, done := window.Pods[name]; !done {
-				window.Pods[name] = assemblePod(request, scrapeInterval, byName, name)
+	pods := make(map[string][]view)
+	for name := range last.Part.pods {
+		if !request.selects(name) {
+			continue
+		}
+		views := make([]view, len(moments))
+		for i, moment := range moments {
+			views[i] = request.view(moment, name)
+		}
+		if len(views[len(views)-1].own) > 0 {
+			pods[name] = views
+		}
+	}
+	found, histogram := request.Latency.find(pods)
+	window.LatencyFound = found.found
+	window.Queries = request.shown(found, histogram, isNative(pods, found, histogram), window.Length)
+	for name, views := range pods {
+		pod := assemblePod(views, scrapeInterval, found, histogram)
+		if len(request.Queries) > 0 {
+			pod.Custom = make(map[string]Value, len(request.Queries))
+			for _, query := range request.Queries {
+				pod.Custom[query.Name] = answers[query.Name][name]
 			}
 		}
+		window.Pods[name] = pod
 	}
 	return window
 }
 
-func assemblePod(request Request, scrapeInterval time.Duration, answers map[QueryName]Answer, name string) Pod {
-	var pod Pod
-	pod.setGauges(answers[QueryGauges].pods[name])
-	pod.setCounters(answers, name)
-	pod.Requests, pod.FailedRequests = countRequests(answers[QueryRequests].pods[name], model.LabelName(request.Latency.CodeLabel))
-	pod.Latency, pod.LatencyState = readHistogram(answers[QueryLatencyBuckets].pods[name])
-	counts := answers[QuerySampleCount].pods[name]
-	if len(counts) > 1 {
-		pod.doubtCounters()
+// find is the first way to count requests that any pod exposes.
+func (l Latency) find(pods map[string][]view) (preset, string) {
+	for _, candidate := range l.candidates() {
+		for _, histogram := range candidate.histograms {
+			for _, views := range pods {
+				if views[len(views)-1].exposes(candidate, histogram) {
+					return candidate, histogram
+				}
+			}
+		}
 	}
-	pod.setFreshness(request, scrapeInterval, answers[QueryNewestSample].pods[name], counts)
+	return preset{}, ""
+}
+
+func isNative(pods map[string][]view, p preset, histogram string) bool {
+	for _, views := range pods {
+		last := views[len(views)-1]
+		if last.buckets(p, histogram).state != Absent {
+			return false
+		}
+		if _, state := last.series(p, histogram); histogram != "" && state != Absent {
+			return true
+		}
+	}
+	return false
+}
+
+func assemblePod(views []view, scrapeInterval time.Duration, p preset, histogram string) Pod {
+	var pod Pod
+	s := newSpan(views)
+	pod.setGauges(s)
+	pod.setCounters(s)
+	pod.setPauses(s)
+	pod.setLimiter(s)
+	pod.setContainer(s)
+	pod.RunnableGoroutines = mean(views[1:], scalarRunnable)
+	if histogram != "" {
+		pod.Requests, pod.FailedRequests = s.countRequests(p, histogram)
+		pod.RequestSeconds = s.requestSeconds(p, histogram)
+		pod.Latency, pod.LatencyState = s.histogram(p, histogram).buckets(p.secondsPerUnit)
+	}
+	pod.setFreshness(views, scrapeInterval)
+	pod.Levels = levels(views, s, p, histogram)
 	return pod
 }
 
-func (p *Pod) setGauges(samples []*model.Sample) {
-	byMetric := make(map[string][]*model.Sample)
-	for _, sample := range samples {
-		metric := string(sample.Metric[model.MetricNameLabel])
-		byMetric[metric] = append(byMetric[metric], sample)
+func (p *Pod) setGauges(s span) {
+	p.ResidentBytes = s.gauge(scalarResident)
+	p.LiveHeapBytes = s.gauge(scalarLiveHeap)
+	p.HeapGoalBytes = s.gauge(scalarGoal, scalarNextGC, scalarOTelGoal)
+	p.HeapAllocatedBytes = s.gauge(scalarHeapAllocated, scalarHeapObjects)
+	p.StackAndGlobalBytes = combine(s.gauge(scalarScanStack), s.gauge(scalarScanGlobals), add)
+	p.TotalMemoryBytes = first(
+		combine(s.gauge(scalarMemoryTotal), s.gauge(scalarMemoryReleased), func(total, released float64) float64 { return total - released }),
+		combine(s.gauge(scalarOTelUsedStack), s.gauge(scalarOTelUsedOther), add))
+	p.GOGCPercent = s.gauge(scalarGOGC, scalarOTelGOGC)
+	p.MemoryLimitBytes = s.gauge(scalarLimit, scalarOTelLimit)
+	if p.MemoryLimitBytes.State == Absent && s.gauge(scalarOTelGOGC).OK() {
+		// OpenTelemetry leaves out a limit that is not set, rather than to give the runtime's number for that.
+		p.MemoryLimitBytes = Value{Number: math.MaxInt64, State: Present}
 	}
-	last := func(metric string) Value { return single(byMetric[metric]) }
-	p.ResidentBytes = last(metricResident)
-	p.LiveHeapBytes = last(metricLiveHeap)
-	p.StackAndGlobalBytes = combine(last(metricScanStack), last(metricScanGlobals), func(stack, globals float64) float64 {
-		return stack + globals
-	})
-	p.TotalMemoryBytes = combine(last(metricMemoryTotal), last(metricMemoryReleased), func(total, released float64) float64 {
-		return total - released
-	})
-	p.GOGCPercent = last(metricGOGC)
-	p.MemoryLimitBytes = last(metricMemoryLimit)
-	p.GOMAXPROCS = last(metricGOMAXPROCS)
-	p.ProcessStartSeconds = last(metricProcessStart)
-	p.GCCyclesTotal = last(metricGCCycles)
+	p.GOMAXPROCS = s.gauge(scalarGOMAXPROCS, scalarOTelProcessors)
+	p.ProcessStartSeconds = s.gauge(scalarStart)
+	p.GoVersion = s.later.goVersion()
+	p.Goroutines = s.gauge(scalarGoroutines, scalarOTelGoroutines)
+	p.OpenFileDescriptors = s.gauge(scalarOpenFiles)
+	p.MaxFileDescriptors = s.gauge(scalarMaxFiles)
+	p.GCCyclesTotal = s.gauge(scalarCycles, scalarOTelCycles)
 }
 
-// setCounters sets what has no labels of its own. The mean pause is Absent where no cycle ended in the window: there is nothing to average.
-func (p *Pod) setCounters(answers map[QueryName]Answer, name string) {
-	p.GCCPUSeconds = answers[QueryGCCPU].value(name)
-	p.CPUSeconds = answers[QueryCPU].value(name)
-	p.GCCycles = answers[QueryGCCycles].value(name)
-	if p.GCCycles.OK() && p.GCCycles.Number == 0 {
-		return
-	}
-	p.GCPauseSeconds = combine(answers[QueryGCPause].value(name), p.GCCycles, func(pause, cycles float64) float64 {
-		return pause / cycles
-	})
+func add(a, b float64) float64 { return a + b }
+
+// setCounters sets what grows. OpenTelemetry's processor time counts only where it is told by detailed state, without which idle-priority
+// marking can't be left out.
+func (p *Pod) setCounters(s span) {
+	p.GCCPUSeconds = first(
+		combine(s.counter(scalarGCCPU), s.counter(scalarGCIdleCPU), func(all, idle float64) float64 { return all - idle }),
+		combine(combine(s.counter(scalarOTelGCPauseCPU), s.counter(scalarOTelGCAssist), add), s.counter(scalarOTelGCDedicated), add))
+	p.GCAssistSeconds = s.counter(scalarGCAssist, scalarOTelGCAssist)
+	p.CPUSeconds = s.counter(scalarCPU)
+	p.GCCycles = s.counter(scalarCycles, scalarOTelCycles)
+	p.AllocatedBytes = s.counter(scalarAllocated, scalarMemstatsAllocated, scalarOTelAllocated)
 }
 
-// doubtCounters marks every increase of a pod of which two series fall into the window: two jobs scrape it, two Prometheus replicas
-// report it, or its labels changed (a scrape configuration that maps pod labels to series labels ends the series when a pod gets a new
-// label, and begins another with the old count). In each case a sum over the window would be wrong.
-func (p *Pod) doubtCounters() {
-	for _, value := range []*Value{
-		&p.Requests, &p.FailedRequests, &p.GCCPUSeconds, &p.CPUSeconds, &p.GCCycles, &p.GCPauseSeconds,
-	} {
-		if value.State != Absent {
-			*value = Value{State: Ambiguous}
+// setPauses sets the mean pause to Absent where no cycle ended in the window: there is nothing to average.
+func (p *Pod) setPauses(s span) {
+	for _, metric := range []string{metricPauses, otelPauses} {
+		if p.PausesState == Absent {
+			p.Pauses, p.PausesState = s.histogram(preset{}, metric).buckets(seconds)
 		}
 	}
-	if p.LatencyState != Absent {
-		p.Latency, p.LatencyState = nil, Ambiguous
-	}
-}
-
-// setFreshness needs a current sample and a count; a pod whose series have ended is not sampled, however many samples it left in the window.
-func (p *Pod) setFreshness(request Request, scrapeInterval time.Duration, newest, counts []*model.Sample) {
-	stamp, count := latest(newest), latest(counts)
-	if !stamp.OK() || !count.OK() || count.Number == 0 {
-		return
-	}
-	age := float64(request.End.UnixMilli())/1000 - stamp.Number
-	if age < -1 || age > request.Length.Seconds() {
-		return
-	}
-	p.Sampled = true
-	p.SampleAge = time.Duration(max(age, 0) * float64(time.Second))
-	p.Coverage = min(count.Number/expectedSamples(request.Length, scrapeInterval), 1)
-}
-
-// latest is the largest number of several series of a pod; that there are several is marked elsewhere.
-func latest(samples []*model.Sample) Value {
-	var found Value
-	for _, sample := range samples {
-		if value := number(sample); value.OK() && (!found.OK() || value.Number > found.Number) {
-			found = value
+	for _, metric := range []string{metricScheduler, otelScheduler} {
+		if p.SchedulerLatencyState == Absent {
+			p.SchedulerLatency, p.SchedulerLatencyState = s.histogram(preset{}, metric).buckets(seconds)
 		}
 	}
-	return found
+	p.LongestPauseSeconds = s.gauge(scalarLongestPause)
+	cycles := s.counter(scalarCycles)
+	if cycles.OK() && cycles.Number == 0 {
+		return
+	}
+	p.GCPauseSeconds = combine(s.counter(scalarPause), cycles, func(pause, cycles float64) float64 { return pause / cycles })
 }
 
-// expectedSamples is the number of scrapes that fall into a window for certain, however they are aligned to it.
-func expectedSamples(length, scrapeInterval time.Duration) float64 {
-	if scrapeInterval <= 0 {
-		return 1
+// setLimiter compares the number of the cycle in which the limiter was last on with the cycles before the window.
+func (p *Pod) setLimiter(s span) {
+	p.LimiterCycle = s.gauge(scalarLimiter)
+	if !p.LimiterCycle.OK() || p.LimiterCycle.Number == 0 {
+		return
 	}
-	return max(math.Floor(length.Seconds()/scrapeInterval.Seconds()), 1)
+	switch s.kind {
+	case spanYoung:
+		p.LimiterEnabled = true
+	case spanWhole:
+		before, cycles := s.earlier.scalar(scalarLimiter), s.earlier.scalar(scalarCycles)
+		p.LimiterEnabled = before.OK() && p.LimiterCycle.Number > before.Number && cycles.OK() && p.LimiterCycle.Number > cycles.Number
+	}
+}
+
+func (p *Pod) setContainer(s span) {
+	p.WorkingSetBytes = s.gauge(scalarWorkingSet)
+	p.OOMKills = s.containerCounter(scalarOOM)
+	periods := s.containerCounter(scalarPeriods)
+	if periods.OK() && periods.Number == 0 {
+		return
+	}
+	p.ThrottledShare = combine(s.containerCounter(scalarThrottled), periods, func(throttled, periods float64) float64 {
+		return min(throttled/periods, 1)
+	})
+}
+
+// setFreshness needs a current sample; a pod whose series have ended is not sampled, however many samples it left in the window.
+func (p *Pod) setFreshness(views []view, scrapeInterval time.Duration) {
+	length := views[len(views)-1].at.Sub(views[0].at)
+	age, ok := views[len(views)-1].age()
+	if !ok || age > length {
+		return
+	}
+	fresh := 0
+	for _, v := range views[1:] {
+		if age, ok := v.age(); ok && age <= scrapeInterval*3/2+Slot {
+			fresh++
+		}
+	}
+	p.Sampled, p.SampleAge = true, age
+	p.Coverage = float64(fresh) / float64(len(views)-1)
+}
+
+// mean of a gauge over the times at which it was there.
+func mean(views []view, indices ...scalar) Value {
+	sum, count := 0.0, 0
+	var last Value
+	for _, v := range views {
+		if last = (span{later: v}).gauge(indices...); last.OK() {
+			sum += last.Number
+			count++
+		}
+	}
+	if count == 0 {
+		return last
+	}
+	return Value{Number: sum / float64(count), State: Present}
 }

@@ -1,285 +1,416 @@
 package signal
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/prometheus/common/model"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
 )
 
-const examplePod = "checkout-7d9c-abcde"
-
-// series makes a sample of the example's pod at the example's end; labels come in pairs.
-func series(value float64, pairs ...string) *model.Sample {
-	metric := model.Metric{"pod": examplePod}
-	for i := 0; i < len(pairs); i += 2 {
-		metric[model.LabelName(pairs[i])] = model.LabelValue(pairs[i+1])
-	}
-	return &model.Sample{Metric: metric, Value: model.SampleValue(value), Timestamp: model.TimeFromUnix(exampleRequest().End.Unix())}
+// clientGolang is what a service with client_golang's collectors and its runtime metrics exposes after so many units of work.
+func clientGolang(work float64) string {
+	line := func(metric string, each float64) string { return fmt.Sprintf("%s %g\n", metric, work*each) }
+	return line(metricGCCPU, 3) + line(metricGCIdleCPU, 1) + line(metricGCAssistCPU, 0.5) + line(metricCPU, 20) +
+		line(metricGCCycles, 50) + line(metricGCPause, 0.01) + line("go_gc_heap_allocs_bytes_total", 1e9) +
+		line(`http_request_duration_seconds_count{code="200",method="get"}`, 900) +
+		line(`http_request_duration_seconds_count{code="404",method="get"}`, 80) +
+		line(`http_request_duration_seconds_count{code="500",method="get"}`, 15) +
+		line(`http_request_duration_seconds_count{code="503",method="post"}`, 5) +
+		line(`http_request_duration_seconds_sum{code="200",method="get"}`, 45) +
+		line(`http_request_duration_seconds_sum{code="500",method="get"}`, 5) +
+		line(`http_request_duration_seconds_bucket{code="200",method="get",le="0.1"}`, 690) +
+		line(`http_request_duration_seconds_bucket{code="200",method="get",le="0.25"}`, 890) +
+		line(`http_request_duration_seconds_bucket{code="200",method="get",le="+Inf"}`, 900) +
+		line(`http_request_duration_seconds_bucket{code="500",method="get",le="0.1"}`, 10) +
+		line(`http_request_duration_seconds_bucket{code="500",method="get",le="0.25"}`, 100) +
+		line(`http_request_duration_seconds_bucket{code="500",method="get",le="+Inf"}`, 100) +
+		line(`go_sched_pauses_total_gc_seconds_bucket{le="0.000917504"}`, 99) +
+		line(`go_sched_pauses_total_gc_seconds_bucket{le="+Inf"}`, 100) +
+		line(`go_sched_latencies_seconds_bucket{le="0.000917504"}`, 900) +
+		line(`go_sched_latencies_seconds_bucket{le="+Inf"}`, 1000) +
+		fmt.Sprintf("process_start_time_seconds %d\n", exampleEnd.Unix()-600) + `
+			process_resident_memory_bytes 3e8
+			process_open_fds 40
+			process_max_fds 1024
+			go_gc_heap_live_bytes 6.4e7
+			go_gc_heap_goal_bytes 1.28e8
+			go_memstats_heap_alloc_bytes 9e7
+			go_gc_scan_stack_bytes 2e6
+			go_gc_scan_globals_bytes 1e6
+			go_memory_classes_total_bytes 2.8e8
+			go_memory_classes_heap_released_bytes 3e7
+			go_gc_gogc_percent 1.8446744073709552e+19
+			go_gc_gomemlimit_bytes 9.223372036854776e+18
+			go_sched_gomaxprocs_threads 2
+			go_goroutines 31
+			go_info{version="go1.26.8"} 1
+			go_gc_limiter_last_enabled_gc_cycle 0
+			go_gc_duration_seconds{quantile="0"} 1e-05
+			go_gc_duration_seconds{quantile="1"} 0.004`
 }
 
-func assemble(t *testing.T, values map[QueryName]model.Vector) Window {
-	t.Helper()
-	var answers []Answer
-	for name, value := range values {
-		answer, err := ReadAnswer(exampleRequest(), Query{Name: name}, value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answers = append(answers, answer)
-	}
-	return Assemble(exampleRequest(), 15*time.Second, answers...)
+func cadvisor(periods, throttled float64) scrape {
+	return scrape{job: "cadvisor", container: "app", text: fmt.Sprintf(`
+		container_cpu_cfs_periods_total{id="/kubepods/x",name="y"} %g
+		container_cpu_cfs_throttled_periods_total{id="/kubepods/x",name="y"} %g
+		container_memory_working_set_bytes{id="/kubepods/x",name="y"} 3.3e8
+		container_oom_events_total{id="/kubepods/x",name="y"} 0`, periods, throttled)}
 }
 
 func TestAssembleWhole(t *testing.T) {
-	end := float64(exampleRequest().End.Unix())
-	gauge := func(value float64, name string) *model.Sample {
-		return series(value, "__name__", name, "namespace", "shop", "job", "pods")
-	}
-	got := assemble(t, map[QueryName]model.Vector{
-		QueryGauges: {
-			gauge(300e6, metricResident), gauge(64e6, metricLiveHeap), gauge(2e6, metricScanStack), gauge(1e6, metricScanGlobals),
-			gauge(280e6, metricMemoryTotal), gauge(30e6, metricMemoryReleased), gauge(1.8446744073709552e19, metricGOGC),
-			gauge(9.223372036854776e18, metricMemoryLimit), gauge(2, metricGOMAXPROCS), gauge(end-600, metricProcessStart),
-			gauge(400, metricGCCycles),
-		},
-		QueryNewestSample: {series(end - 7.5)},
-		QuerySampleCount:  {series(6)},
-		QueryGCCPU:        {series(1.5)},
-		QueryCPU:          {series(20)},
-		QueryGCCycles:     {series(50)},
-		QueryGCPause:      {series(0.01)},
-		QueryRequests:     {series(900, "code", "200"), series(80, "code", "404"), series(15, "code", "500"), series(5, "code", "503")},
-		QueryLatencyBuckets: {
-			series(1000, "le", "+Inf"), series(990, "le", "0.25"), series(700, "le", "0.1"),
-		},
+	runnable := func(n int) string { return fmt.Sprintf("\ngo_sched_goroutines_runnable_goroutines %d", n) }
+	got := observe(t, exampleRequest(), map[time.Duration][]scrape{
+		60 * time.Second: {{text: clientGolang(1) + runnable(9)}, cadvisor(100, 5)},
+		30 * time.Second: {{text: clientGolang(1.5) + runnable(2)}, cadvisor(300, 20)},
+		0:                {{text: clientGolang(2) + runnable(4), age: 7500 * time.Millisecond}, cadvisor(600, 30)},
 	})
-	present := func(number float64) Value { return Value{Number: number, State: Present} }
+	inf := math.Inf(1)
 	want := Window{
-		End: exampleRequest().End, Length: 90 * time.Second, ScrapeInterval: 15 * time.Second,
+		End: exampleEnd, Length: time.Minute, ScrapeInterval: 15 * time.Second, LatencyFound: "http_request_duration_seconds",
 		Pods: map[string]Pod{examplePod: {
-			Requests: present(1000), FailedRequests: present(20),
-			Latency: []Bucket{{0.1, 700}, {0.25, 990}, {math.Inf(1), 1000}}, LatencyState: Present,
-			GCCPUSeconds: present(1.5), CPUSeconds: present(20), GCCycles: present(50), GCCyclesTotal: present(400),
-			GCPauseSeconds: present(0.0002), ResidentBytes: present(300e6), LiveHeapBytes: present(64e6),
+			Requests: present(1000), FailedRequests: present(20), RequestSeconds: present(50),
+			Latency: []Bucket{{0.1, 700}, {0.25, 990}, {inf, 1000}}, LatencyState: Present,
+			GCCPUSeconds: present(2), CPUSeconds: present(20), GCCycles: present(50), GCCyclesTotal: present(100),
+			GCPauseSeconds: present(0.0002), GCAssistSeconds: present(0.5),
+			Pauses: []Bucket{{0.000917504, 99}, {inf, 100}}, PausesState: Present, LongestPauseSeconds: present(0.004),
+			SchedulerLatency: []Bucket{{0.000917504, 900}, {inf, 1000}}, SchedulerLatencyState: Present,
+			RunnableGoroutines: present(3), AllocatedBytes: present(1e9), LimiterCycle: present(0),
+			ThrottledShare: present(0.05), WorkingSetBytes: present(3.3e8), OOMKills: present(0),
+			ResidentBytes: present(300e6), LiveHeapBytes: present(64e6), HeapGoalBytes: present(128e6), HeapAllocatedBytes: present(90e6),
 			StackAndGlobalBytes: present(3e6), TotalMemoryBytes: present(250e6), GOGCPercent: present(1.8446744073709552e19),
-			MemoryLimitBytes: present(9.223372036854776e18), GOMAXPROCS: present(2), ProcessStartSeconds: present(end - 600),
+			MemoryLimitBytes: present(9.223372036854776e18), GOMAXPROCS: present(2),
+			ProcessStartSeconds: present(float64(exampleEnd.Unix() - 600)), GoVersion: "go1.26.8", Goroutines: present(31),
+			OpenFileDescriptors: present(40), MaxFileDescriptors: present(1024),
 			SampleAge: 7500 * time.Millisecond, Coverage: 1, Sampled: true,
 		}},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0), cmpopts.IgnoreFields(Window{}, "Queries")); diff != "" {
 		t.Errorf("window (-want +got):\n%s", diff)
 	}
 }
 
-func TestAssembleNothing(t *testing.T) {
-	got := assemble(t, map[QueryName]model.Vector{QueryGauges: {}, QueryCPU: nil})
-	if len(got.Pods) != 0 {
-		t.Errorf("pods %v out of nothing", got.Pods)
+// TestAssembleOpenTelemetry holds that what OpenTelemetry's runtime instrumentation says is used, and nothing made of what it doesn't.
+func TestAssembleOpenTelemetry(t *testing.T) {
+	exposition := func(work float64) string {
+		return fmt.Sprintf(`
+			go_config_gogc_percent{otel_scope_name="runtime"} -1
+			go_processor_limit{otel_scope_name="runtime"} 4
+			go_goroutine_count{otel_scope_name="runtime"} 12
+			go_memory_gc_goal_bytes{otel_scope_name="runtime"} 5e7
+			go_memory_used_bytes{go_memory_type="stack"} 1e6
+			go_memory_used_bytes{go_memory_type="other"} 8e7
+			go_memory_allocated_bytes_total %g
+			go_memory_gc_cycles_total %g
+			go_cpu_time_seconds_total{go_cpu_state="gc",go_cpu_detailed_state="gc/pause"} %g
+			go_cpu_time_seconds_total{go_cpu_state="gc",go_cpu_detailed_state="gc/mark/assist"} %g
+			go_cpu_time_seconds_total{go_cpu_state="gc",go_cpu_detailed_state="gc/mark/dedicated"} %g
+			go_cpu_time_seconds_total{go_cpu_state="gc",go_cpu_detailed_state="gc/mark/idle"} %g
+			go_cpu_time_seconds_total{go_cpu_state="user",go_cpu_detailed_state="user"} %g
+			go_memory_gc_pause_duration_seconds_bucket{le="0.001"} %g
+			go_memory_gc_pause_duration_seconds_bucket{le="+Inf"} %g
+			go_schedule_duration_seconds_bucket{le="0.001"} %g
+			go_schedule_duration_seconds_bucket{le="+Inf"} %g`,
+			1e6*work, 10*work, 1*work, 2*work, 4*work, 8*work, 100*work, 9*work, 10*work, 99*work, 100*work)
+	}
+	got := between(t, exampleRequest(), exposition(1), exposition(3))
+	inf := math.Inf(1)
+	want := Pod{
+		GCCPUSeconds: present(14), GCAssistSeconds: present(4), GCCycles: present(20), GCCyclesTotal: present(30),
+		AllocatedBytes: present(2e6), Pauses: []Bucket{{0.001, 18}, {inf, 20}}, PausesState: Present,
+		SchedulerLatency: []Bucket{{0.001, 198}, {inf, 200}}, SchedulerLatencyState: Present,
+		HeapGoalBytes: present(5e7), TotalMemoryBytes: present(81e6), GOGCPercent: present(1.8446744073709552e19),
+		MemoryLimitBytes: present(math.MaxInt64), GOMAXPROCS: present(4), Goroutines: present(12), Coverage: 1, Sampled: true,
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+		t.Errorf("pod (-want +got):\n%s", diff)
 	}
 }
 
-// TestAssembleLeavesOut holds that what is not the request's is nobody's.
+// start is a process' start, so long before the example's end.
+func started(before time.Duration) string {
+	return fmt.Sprintf("\nprocess_start_time_seconds %d\n", exampleEnd.Add(-before).Unix())
+}
+
+// TestIncrease holds the rules by which two raw counts become an increase.
+func TestIncrease(t *testing.T) {
+	old := started(time.Hour)
+	ambiguous, absent := Value{State: Ambiguous}, Value{}
+	for name, tc := range map[string]struct {
+		earlier, later string
+		want           Value
+	}{
+		"grows":                         {metricCPU + " 5" + old, metricCPU + " 7.5" + old, present(2.5)},
+		"rests":                         {metricCPU + " 5" + old, metricCPU + " 5" + old, present(0)},
+		"rounded":                       {metricCPU + " 5" + old, metricCPU + " 4.9999999999" + old, present(0)},
+		"ended":                         {metricCPU + " 5" + old, old, absent},
+		"late":                          {old, metricCPU + " 3" + old, present(3)},
+		"restarted and fell":            {metricCPU + " 5" + old, metricCPU + " 2" + started(20*time.Second), present(2)},
+		"restarted and is higher":       {metricCPU + " 5" + old, metricCPU + " 9" + started(20*time.Second), present(9)},
+		"was not there yet":             {"", metricCPU + " 2" + started(20*time.Second), present(2)},
+		"restarted before, seen late":   {metricCPU + " 5" + started(2*time.Hour), metricCPU + " 9" + started(61*time.Second), present(9)},
+		"not scraped, though there":     {"", metricCPU + " 9" + old, absent},
+		"fell without a restart":        {metricCPU + " 5" + old, metricCPU + " 2" + old, ambiguous},
+		"fell, start unknown":           {metricCPU + " 5\ngo_goroutines 1", metricCPU + " 2\ngo_goroutines 1", ambiguous},
+		"grows, start unknown":          {metricCPU + " 5\ngo_goroutines 1", metricCPU + " 6\ngo_goroutines 1", present(1)},
+		"late, start unknown":           {"go_goroutines 1", metricCPU + " 6\ngo_goroutines 1", present(6)},
+		"start wobbles":                 {metricCPU + " 5" + old, metricCPU + " 7" + started(time.Hour-time.Second), present(2)},
+		"an older process":              {metricCPU + " 5" + old, metricCPU + " 7" + started(2*time.Hour), ambiguous},
+		"NaN then":                      {metricCPU + " NaN" + old, metricCPU + " 7" + old, Value{State: NotFinite}},
+		"NaN now":                       {metricCPU + " 5" + old, metricCPU + " NaN" + old, Value{State: NotFinite}},
+		"NaN then, restarted":           {metricCPU + " NaN" + old, metricCPU + " 7" + started(20*time.Second), present(7)},
+		"infinite":                      {metricCPU + " 5" + old, metricCPU + " +Inf" + old, Value{State: NotFinite}},
+		"negative":                      {metricCPU + " -5" + old, metricCPU + " 5" + old, Value{State: NotFinite}},
+		"nobody vouches for the sample": {metricCPU + " 5", metricCPU + " 7", absent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := between(t, exampleRequest(), tc.earlier, tc.later).CPUSeconds
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+				t.Errorf("processor time (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestIncreaseFromNextSight holds that a pod which was not scraped when the window started is measured from when it was.
+func TestIncreaseFromNextSight(t *testing.T) {
+	text := func(n float64) []scrape {
+		return []scrape{{text: fmt.Sprintf("%s %g%s", metricCPU, n, started(time.Hour))}}
+	}
+	twice := func(n float64) []scrape { return append(text(n), scrape{job: "other", text: text(n)[0].text}) }
+	for name, tc := range map[string]struct {
+		first []scrape
+		last  []scrape
+		want  Value
+	}{
+		"not scraped":                {nil, text(9), present(2)},
+		"by two at first":            {twice(5), text(9), present(2)},
+		"by two at last":             {text(5), twice(9), Value{State: Ambiguous}},
+		"of another container":       {[]scrape{{container: "sidecar", text: text(1)[0].text}}, text(9), present(2)},
+		"beside another container":   {append(text(5), scrape{container: "sidecar", text: text(1)[0].text}), text(9), present(4)},
+		"scraped throughout":         {text(5), text(9), present(4)},
+		"not scraped when it ended":  {text(5), nil, Value{}},
+		"with its container's label": {[]scrape{{container: "app", text: text(5)[0].text}}, []scrape{{container: "app", text: text(9)[0].text}}, present(4)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := observe(t, exampleRequest(), map[time.Duration][]scrape{60 * time.Second: tc.first, 30 * time.Second: text(7), 0: tc.last})
+			if diff := cmp.Diff(tc.want, got.Pods[examplePod].CPUSeconds); diff != "" {
+				t.Errorf("processor time (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDoubt holds that no increase of a pod that two scrape is used, nor a gauge.
+func TestDoubt(t *testing.T) {
+	text := func(work float64) []scrape {
+		return []scrape{{text: clientGolang(work)}, {job: "again", text: clientGolang(work)}}
+	}
+	pod := observe(t, exampleRequest(), map[time.Duration][]scrape{time.Minute: text(1), 0: text(2)}).Pods[examplePod]
+	for name, got := range map[string]Value{
+		"requests": pod.Requests, "failures": pod.FailedRequests, "seconds": pod.RequestSeconds, "GC CPU": pod.GCCPUSeconds,
+		"CPU": pod.CPUSeconds, "cycles": pod.GCCycles, "mean pause": pod.GCPauseSeconds, "GOGC": pod.GOGCPercent,
+		"latency": {State: pod.LatencyState}, "pauses": {State: pod.PausesState}, "waits": {State: pod.SchedulerLatencyState},
+	} {
+		if diff := cmp.Diff(Value{State: Ambiguous}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestAssembleLeavesOut(t *testing.T) {
-	other := series(1)
-	other.Metric["pod"] = "payment-1"
-	bare := series(1)
-	bare.Metric["pod"] = "checkout-7d9c-"
-	nameless := series(1)
-	delete(nameless.Metric, "pod")
-	got := assemble(t, map[QueryName]model.Vector{QueryCPU: {other, bare, nameless, series(1, "namespace", "bank")}})
-	if len(got.Pods) != 0 {
-		t.Errorf("pods %v, want none", got.Pods)
-	}
-}
-
-func TestSingleValues(t *testing.T) {
-	native := series(0)
-	native.Histogram = &model.SampleHistogram{Count: 5}
-	for name, tc := range map[string]struct {
-		vector model.Vector
-		want   Value
-	}{
-		"missing":        {nil, Value{}},
-		"zero":           {model.Vector{series(0)}, Value{State: Present}},
-		"number":         {model.Vector{series(3)}, Value{Number: 3, State: Present}},
-		"NaN":            {model.Vector{series(math.NaN())}, Value{State: NotFinite}},
-		"infinite":       {model.Vector{series(math.Inf(1))}, Value{State: NotFinite}},
-		"minus infinite": {model.Vector{series(math.Inf(-1))}, Value{State: NotFinite}},
-		"negative":       {model.Vector{series(-1)}, Value{State: NotFinite}},
-		"rounded":        {model.Vector{series(-1e-16)}, Value{State: Present}},
-		"histogram":      {model.Vector{native}, Value{State: NotFinite}},
-		"two jobs":       {model.Vector{series(1, "job", "a"), series(1, "job", "b")}, Value{State: Ambiguous}},
-		"twice the same": {model.Vector{series(1), series(1)}, Value{State: Ambiguous}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := assemble(t, map[QueryName]model.Vector{QueryCPU: tc.vector}).Pods[examplePod].CPUSeconds
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("value (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestRequests(t *testing.T) {
-	present := func(number float64) Value { return Value{Number: number, State: Present} }
-	for name, tc := range map[string]struct {
-		vector           model.Vector
-		requests, failed Value
-	}{
-		"no series":         {nil, Value{}, Value{}},
-		"never failed":      {model.Vector{series(10, "code", "200")}, present(10), present(0)},
-		"all failed":        {model.Vector{series(10, "code", "500")}, present(10), present(10)},
-		"idle":              {model.Vector{series(0, "code", "200")}, present(0), present(0)},
-		"classes":           {model.Vector{series(10, "code", "2xx"), series(1, "code", "5xx")}, present(11), present(1)},
-		"label not there":   {model.Vector{series(10)}, present(10), Value{}},
-		"no HTTP status":    {model.Vector{series(10, "code", "OK"), series(1, "code", "Unavailable")}, present(11), Value{}},
-		"some without":      {model.Vector{series(10, "code", "200"), series(1)}, present(11), present(0)},
-		"one not a number":  {model.Vector{series(10, "code", "200"), series(math.NaN(), "code", "500")}, Value{State: NotFinite}, Value{State: NotFinite}},
-		"sum overflows":     {model.Vector{series(math.MaxFloat64, "code", "200"), series(math.MaxFloat64, "code", "500")}, Value{State: NotFinite}, Value{State: NotFinite}},
-		"scraped by two":    {model.Vector{series(10, "code", "200", "job", "a"), series(10, "code", "200", "job", "b")}, Value{State: Ambiguous}, Value{State: Ambiguous}},
-		"two ports":         {model.Vector{series(10, "code", "200", "instance", "a:1"), series(10, "code", "500", "instance", "a:2")}, Value{State: Ambiguous}, Value{State: Ambiguous}},
-		"same status twice": {model.Vector{series(10, "code", "200"), series(10, "code", "200")}, Value{State: Ambiguous}, Value{State: Ambiguous}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			pod := assemble(t, map[QueryName]model.Vector{QueryRequests: tc.vector}).Pods[examplePod]
-			if diff := cmp.Diff([]Value{tc.requests, tc.failed}, []Value{pod.Requests, pod.FailedRequests}); diff != "" {
-				t.Errorf("requests and failures (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestHistogram(t *testing.T) {
-	for name, tc := range map[string]struct {
-		vector model.Vector
-		want   []Bucket
-		state  State
-	}{
-		"no series":       {nil, nil, Absent},
-		"whole":           {model.Vector{series(2, "le", "+Inf"), series(1, "le", "0.5")}, []Bucket{{0.5, 1}, {math.Inf(1), 2}}, Present},
-		"idle":            {model.Vector{series(0, "le", "+Inf"), series(0, "le", "0.5")}, []Bucket{{0.5, 0}, {math.Inf(1), 0}}, Present},
-		"rounded fall":    {model.Vector{series(2, "le", "+Inf"), series(2+1e-12, "le", "1")}, []Bucket{{1, 2 + 1e-12}, {math.Inf(1), 2 + 1e-12}}, Present},
-		"no last edge":    {model.Vector{series(1, "le", "0.5")}, nil, NotFinite},
-		"counts fall":     {model.Vector{series(1, "le", "+Inf"), series(2, "le", "0.5")}, nil, Ambiguous},
-		"an edge twice":   {model.Vector{series(2, "le", "+Inf"), series(1, "le", "1"), series(1, "le", "1.0")}, nil, Ambiguous},
-		"scraped by two":  {model.Vector{series(2, "le", "+Inf", "job", "a"), series(2, "le", "+Inf", "job", "b")}, nil, Ambiguous},
-		"NaN":             {model.Vector{series(math.NaN(), "le", "+Inf"), series(1, "le", "0.5")}, nil, NotFinite},
-		"infinite":        {model.Vector{series(math.Inf(1), "le", "+Inf"), series(1, "le", "0.5")}, nil, NotFinite},
-		"negative":        {model.Vector{series(1, "le", "+Inf"), series(-1, "le", "0.5")}, nil, NotFinite},
-		"edge not number": {model.Vector{series(1, "le", "+Inf"), series(1, "le", "fast")}, nil, NotFinite},
-		"edge NaN":        {model.Vector{series(1, "le", "+Inf"), series(1, "le", "NaN")}, nil, NotFinite},
-		"no edge":         {model.Vector{series(1, "le", "+Inf"), series(1)}, nil, NotFinite},
-	} {
-		t.Run(name, func(t *testing.T) {
-			pod := assemble(t, map[QueryName]model.Vector{QueryLatencyBuckets: tc.vector}).Pods[examplePod]
-			if diff := cmp.Diff(tc.want, pod.Latency); diff != "" {
-				t.Errorf("buckets (-want +got):\n%s", diff)
-			}
-			if pod.LatencyState != tc.state {
-				t.Errorf("state %q, want %q", pod.LatencyState, tc.state)
-			}
-		})
+	text := clientGolang(1)
+	window := observe(t, exampleRequest(), map[time.Duration][]scrape{0: {
+		{pod: "payment-1", text: text}, {pod: "checkout-7d9c-", text: text}, {pod: examplePod, container: "sidecar", text: text},
+	}, time.Minute: nil})
+	if len(window.Pods) != 0 {
+		t.Errorf("pods %v, want none", window.Pods)
 	}
 }
 
 func TestPause(t *testing.T) {
+	old := started(time.Hour)
 	for name, tc := range map[string]struct {
-		cycles, pause model.Vector
-		want          Value
+		earlier, later string
+		want           Value
 	}{
-		"mean":              {model.Vector{series(4)}, model.Vector{series(2)}, Value{Number: 0.5, State: Present}},
-		"no cycle":          {model.Vector{series(0)}, model.Vector{series(0)}, Value{}},
-		"no cycles counter": {nil, model.Vector{series(1)}, Value{}},
-		"cycles NaN":        {model.Vector{series(math.NaN())}, model.Vector{series(1)}, Value{State: NotFinite}},
-		"pause twice":       {model.Vector{series(1)}, model.Vector{series(1), series(1)}, Value{State: Ambiguous}},
-		"overflow":          {model.Vector{series(1e-300)}, model.Vector{series(1e300)}, Value{State: NotFinite}},
+		"mean":        {metricGCCycles + " 6\n" + metricGCPause + " 1", metricGCCycles + " 10\n" + metricGCPause + " 3", present(0.5)},
+		"no cycle":    {metricGCCycles + " 6\n" + metricGCPause + " 1", metricGCCycles + " 6\n" + metricGCPause + " 1", Value{}},
+		"no count":    {metricGCPause + " 1", metricGCPause + " 2", Value{}},
+		"cycles NaN":  {metricGCCycles + " 6\n" + metricGCPause + " 1", metricGCCycles + " NaN\n" + metricGCPause + " 3", Value{State: NotFinite}},
+		"only cycles": {metricGCCycles + " 6", metricGCCycles + " 10", Value{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := assemble(t, map[QueryName]model.Vector{QueryGCCycles: tc.cycles, QueryGCPause: tc.pause}).Pods[examplePod]
-			if diff := cmp.Diff(tc.want, pod.GCPauseSeconds); diff != "" {
+			got := between(t, exampleRequest(), tc.earlier+old, tc.later+old).GCPauseSeconds
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("mean pause (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
+func TestLimiter(t *testing.T) {
+	text := func(limiter, cycles float64, start time.Duration) string {
+		return fmt.Sprintf("%s %g\n%s %g%s", metricLimiter, limiter, metricGCCycles, cycles, started(start))
+	}
+	for name, tc := range map[string]struct {
+		earlier, later string
+		want           bool
+	}{
+		"never":               {text(0, 10, time.Hour), text(0, 20, time.Hour), false},
+		"before the window":   {text(7, 10, time.Hour), text(7, 20, time.Hour), false},
+		"in the window":       {text(0, 10, time.Hour), text(15, 20, time.Hour), true},
+		"again in the window": {text(7, 10, time.Hour), text(15, 20, time.Hour), true},
+		"seen late":           {text(7, 10, time.Hour), text(9, 20, time.Hour), false},
+		"of a new process":    {text(99, 100, time.Hour), text(3, 5, 10*time.Second), true},
+		"new, never":          {text(99, 100, time.Hour), text(0, 5, 10*time.Second), false},
+		"not seen then":       {"", text(15, 20, time.Hour), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := between(t, exampleRequest(), tc.earlier, tc.later).LimiterEnabled; got != tc.want {
+				t.Errorf("limiter was on: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestContainer(t *testing.T) {
+	app := scrape{text: clientGolang(1)}
+	for name, tc := range map[string]struct {
+		earlier, later []scrape
+		want           Value
+	}{
+		"throttled":           {[]scrape{app, cadvisor(100, 10)}, []scrape{app, cadvisor(200, 60)}, present(0.5)},
+		"free":                {[]scrape{app, cadvisor(100, 10)}, []scrape{app, cadvisor(200, 10)}, present(0)},
+		"no limit":            {[]scrape{app}, []scrape{app}, Value{}},
+		"not run":             {[]scrape{app, cadvisor(100, 10)}, []scrape{app, cadvisor(100, 10)}, Value{}},
+		"cAdvisor comes late": {[]scrape{app}, []scrape{app, cadvisor(200, 60)}, Value{}},
+		"two containers of a name": {[]scrape{app, cadvisor(100, 10)}, []scrape{app, cadvisor(200, 60), cadvisor(2, 1)},
+			Value{State: Ambiguous}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			window := observe(t, exampleRequest(), map[time.Duration][]scrape{time.Minute: tc.earlier, 0: tc.later})
+			if diff := cmp.Diff(tc.want, window.Pods[examplePod].ThrottledShare); diff != "" {
+				t.Errorf("throttled share (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestFreshness(t *testing.T) {
-	end := float64(exampleRequest().End.Unix())
 	type freshness struct {
 		Sampled  bool
 		Age      time.Duration
 		Coverage float64
 	}
+	aged := func(age time.Duration) []scrape { return []scrape{{text: "go_goroutines 1", age: age}} }
 	for name, tc := range map[string]struct {
-		newest, counts model.Vector
-		want           freshness
+		middle, last []scrape
+		want         freshness
 	}{
-		"whole":             {model.Vector{series(end - 1)}, model.Vector{series(6)}, freshness{true, time.Second, 1}},
-		"one more than due": {model.Vector{series(end)}, model.Vector{series(7)}, freshness{true, 0, 1}},
-		"half":              {model.Vector{series(end)}, model.Vector{series(3)}, freshness{true, 0, 0.5}},
-		"old":               {model.Vector{series(end - 90)}, model.Vector{series(1)}, freshness{true, 90 * time.Second, 1. / 6}},
-		"older than window": {model.Vector{series(end - 91)}, model.Vector{series(1)}, freshness{}},
-		"of the future":     {model.Vector{series(end + 2)}, model.Vector{series(6)}, freshness{}},
-		"ended":             {nil, model.Vector{series(6)}, freshness{}},
-		"none in window":    {model.Vector{series(end)}, nil, freshness{}},
-		"count of zero":     {model.Vector{series(end)}, model.Vector{series(0)}, freshness{}},
-		"no numbers":        {model.Vector{series(math.NaN())}, model.Vector{series(math.Inf(1))}, freshness{}},
-		"labels have changed": {model.Vector{series(end, "cohort", "canary")}, model.Vector{series(2), series(4, "cohort", "canary")},
-			freshness{true, 0, 4. / 6}},
+		"whole":             {aged(time.Second), aged(time.Second), freshness{true, time.Second, 1}},
+		"just fresh":        {aged(27500 * time.Millisecond), aged(0), freshness{true, 0, 1}},
+		"half":              {aged(28 * time.Second), aged(0), freshness{true, 0, 0.5}},
+		"missing once":      {nil, aged(0), freshness{true, 0, 0.5}},
+		"old":               {aged(0), aged(time.Minute), freshness{true, time.Minute, 0.5}},
+		"older than window": {aged(0), aged(61 * time.Second), freshness{}},
+		"of the future":     {aged(0), aged(-2 * time.Second), freshness{}},
+		"ended":             {aged(0), nil, freshness{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := assemble(t, map[QueryName]model.Vector{QueryNewestSample: tc.newest, QuerySampleCount: tc.counts}).Pods[examplePod]
-			got := freshness{pod.Sampled, pod.SampleAge, pod.Coverage}
-			if diff := cmp.Diff(tc.want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+			window := observe(t, exampleRequest(), map[time.Duration][]scrape{time.Minute: nil, 30 * time.Second: tc.middle, 0: tc.last})
+			pod := window.Pods[examplePod]
+			if diff := cmp.Diff(tc.want, freshness{pod.Sampled, pod.SampleAge, pod.Coverage}); diff != "" {
 				t.Errorf("freshness (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestDoubt holds that no increase of a pod with two series in the window is used, while its gauges, of which one is current, are.
-func TestDoubt(t *testing.T) {
-	pod := assemble(t, map[QueryName]model.Vector{
-		QuerySampleCount:    {series(2), series(4, "cohort", "canary")},
-		QueryGauges:         {series(150, "__name__", metricGOGC)},
-		QueryRequests:       {series(10, "code", "200")},
-		QueryLatencyBuckets: {series(10, "le", "+Inf")},
-		QueryCPU:            {series(10)},
-	}).Pods[examplePod]
-	ambiguous := Value{State: Ambiguous}
-	want := Pod{
-		Requests: ambiguous, FailedRequests: ambiguous, CPUSeconds: ambiguous, LatencyState: Ambiguous,
-		GOGCPercent: Value{Number: 150, State: Present},
+func TestLevels(t *testing.T) {
+	at := func(n int) []scrape {
+		return []scrape{{text: fmt.Sprintf("http_request_duration_seconds_count{code=\"200\"} %d\ngo_goroutines %d\nprocess_open_fds %d\n"+
+			"go_gc_heap_live_bytes %d%s", n*n*10, n, 2*n, 3*n, started(time.Hour))}}
 	}
-	if diff := cmp.Diff(want, pod); diff != "" {
-		t.Errorf("pod (-want +got):\n%s", diff)
+	texts := map[time.Duration][]scrape{}
+	for n := range 7 {
+		texts[time.Duration(60-10*n)*time.Second] = at(n)
+	}
+	got := observe(t, exampleRequest(), texts).Pods[examplePod].Levels
+	want := []Level{
+		{present(2), present(1.5), present(3), present(4.5)},
+		{present(6), present(3.5), present(7), present(10.5)},
+		{present(10), present(5.5), present(11), present(16.5)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("levels (-want +got):\n%s", diff)
+	}
+	for name, change := range map[string]func(map[time.Duration][]scrape){
+		"too few": func(texts map[time.Duration][]scrape) {
+			for _, before := range []time.Duration{10, 20, 40, 50} {
+				delete(texts, before*time.Second)
+			}
+		},
+		"not there at first": func(texts map[time.Duration][]scrape) { texts[60*time.Second] = nil },
+		"restarted": func(texts map[time.Duration][]scrape) {
+			texts[0] = []scrape{{text: "go_goroutines 1" + started(time.Second)}}
+		},
+		"all at one end": func(texts map[time.Duration][]scrape) {
+			for _, before := range []time.Duration{20, 30, 40, 50} {
+				delete(texts, before*time.Second)
+			}
+			texts[5*time.Second], texts[2*time.Second] = at(6), at(6)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			texts := map[time.Duration][]scrape{}
+			for n := range 7 {
+				texts[time.Duration(60-10*n)*time.Second] = at(n)
+			}
+			change(texts)
+			if got := observe(t, exampleRequest(), texts).Pods[examplePod].Levels; got != nil {
+				t.Errorf("levels %v, want none", got)
+			}
+		})
 	}
 }
 
-func TestReadAnswerMalformed(t *testing.T) {
-	late := series(1)
-	late.Timestamp = late.Timestamp.Add(-2 * time.Minute)
-	timeless := series(1)
-	timeless.Timestamp = 0
-	for name, value := range map[string]model.Value{
-		"nothing":      nil,
-		"scalar":       &model.Scalar{Value: 1, Timestamp: series(1).Timestamp},
-		"string":       &model.String{Value: "1", Timestamp: series(1).Timestamp},
-		"matrix":       model.Matrix{},
-		"null":         model.Vector{nil},
-		"another time": model.Vector{late},
-		"no time":      model.Vector{timeless},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := ReadAnswer(exampleRequest(), Query{Name: QueryCPU}, value)
-			if !errors.Is(err, ErrMalformed) {
-				t.Errorf("error %v, want %v", err, ErrMalformed)
-			}
-		})
+func TestKeep(t *testing.T) {
+	whole := moment(t, exampleRequest(), exampleEnd, scrape{text: "go_goroutines 1"}, scrape{pod: "payment-1", text: "go_goroutines 1"},
+		scrape{pod: "cart-1", text: "go_goroutines 1"}).Part
+	kept := whole.Keep([]string{"checkout-", "cart-"})
+	if kept.Pods() != 2 || whole.Pods() != 3 {
+		t.Errorf("kept %d of %d pods, want 2 of 3", kept.Pods(), whole.Pods())
+	}
+}
+
+func TestCustom(t *testing.T) {
+	request := exampleRequest()
+	request.Queries = []CustomQuery{{Name: "depth", PromQL: "queue"}, {Name: "lag", PromQL: "lag"}}
+	moments := []Moment{
+		moment(t, request, exampleEnd.Add(-time.Minute)), moment(t, request, exampleEnd, scrape{text: "go_goroutines 1"}),
+	}
+	window := Assemble(request, 15*time.Second, moments, map[string]Answer{"depth": {examplePod: present(-3), "checkout-7d9c-x": present(1)}})
+	want := map[string]map[string]Value{examplePod: {"depth": present(-3), "lag": {}}}
+	got := map[string]map[string]Value{}
+	for name, pod := range window.Pods {
+		got[name] = pod.Custom
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+}
+
+func TestEmptyWindow(t *testing.T) {
+	window := observe(t, exampleRequest(), map[time.Duration][]scrape{time.Minute: nil, 0: nil})
+	if len(window.Pods) != 0 || window.LatencyFound != "" {
+		t.Errorf("window %+v out of nothing", window)
+	}
+	if _, ok := window.Queries[v1alpha1.SignalErrors]; ok {
+		t.Error("a query for errors where no request is counted")
 	}
 }

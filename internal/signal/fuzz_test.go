@@ -10,44 +10,53 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// FuzzAssemble feeds every query the same arbitrary answer. Whatever it is, what comes out as usable must be usable.
+// FuzzAssemble feeds every query of two snapshots the same two arbitrary answers. Whatever they are, what comes out as usable must be usable.
 func FuzzAssemble(f *testing.F) {
 	const at = `1790000000`
-	for _, body := range []string{
+	const labels = `"namespace":"shop","pod":"checkout-7d9c-a","job":"j","instance":"i"`
+	bodies := []string{
 		`{"resultType":"vector","result":[]}`,
 		`{"resultType":"vector","result":null}`,
 		`{"resultType":"vector","result":[null]}`,
-		`{"resultType":"vector","result":[{"metric":{"pod":"checkout-7d9c-a","code":"500","le":"+Inf"},"value":[` + at + `,"12"]}]}`,
-		`{"resultType":"vector","result":[{"metric":{"pod":"checkout-7d9c-a","le":"1"},"value":[` + at + `,"12"]},` +
-			`{"metric":{"pod":"checkout-7d9c-a","le":"+Inf"},"value":[` + at + `,"NaN"]}]}`,
-		`{"resultType":"vector","result":[{"metric":{"__name__":"go_gc_gogc_percent","pod":"checkout-7d9c-a"},"value":[` + at + `,"-Inf"]}]}`,
-		`{"resultType":"vector","result":[{"metric":{"pod":"checkout-7d9c-a"},"value":[` + at + `,"1790000000"]}]}`,
-		`{"resultType":"vector","result":[{"metric":{"pod":"checkout-7d9c-a"},"histogram":[` + at + `,{"count":"1","sum":"2","buckets":[]}]}]}`,
-		`{"resultType":"vector","result":[{"metric":{"pod":"checkout-7d9c-a"}}]}`,
+		`{"resultType":"vector","result":[{"metric":{"__name__":"http_request_duration_seconds_count",` + labels + `,"code":"500"},"value":[` + at + `,"12"]},` +
+			`{"metric":{"__name__":"process_start_time_seconds",` + labels + `},"value":[` + at + `,"1780000000"]}]}`,
+		`{"resultType":"vector","result":[{"metric":{"__name__":"http_request_duration_seconds_bucket",` + labels + `,"le":"1"},"value":[` + at + `,"12"]},` +
+			`{"metric":{"__name__":"http_request_duration_seconds_bucket",` + labels + `,"le":"+Inf"},"value":[` + at + `,"NaN"]}]}`,
+		`{"resultType":"vector","result":[{"metric":{"__name__":"go_gc_gogc_percent",` + labels + `},"value":[` + at + `,"-Inf"]}]}`,
+		`{"resultType":"vector","result":[{"metric":{` + labels + `},"value":[` + at + `,"1790000000"]}]}`,
+		`{"resultType":"vector","result":[{"metric":{"__name__":"http_request_duration_seconds",` + labels + `},"histogram":[` + at +
+			`,{"count":"1","sum":"2","buckets":[[0,"0.5","1","1"]]}]}]}`,
+		`{"resultType":"vector","result":[{"metric":{` + labels + `}}]}`,
 		`{"resultType":"scalar","result":[` + at + `,"1"]}`,
 		`{"resultType":"string","result":[` + at + `,"1"]}`,
 		`{"resultType":"matrix","result":[{"metric":{},"values":[[` + at + `,"1"]]}]}`,
-	} {
-		f.Add([]byte(body))
 	}
-	f.Fuzz(func(t *testing.T, body []byte) {
+	for i, body := range bodies {
+		f.Add([]byte(bodies[(i+len(bodies)-1)%len(bodies)]), []byte(body))
+		f.Add([]byte(body), []byte(body))
+	}
+	f.Fuzz(func(t *testing.T, earlier, later []byte) {
 		request := exampleRequest()
-		queries, err := Queries(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		value := decode(body)
-		var answers []Answer
-		for _, query := range queries {
-			if answer, err := ReadAnswer(request, query, value); err == nil {
-				answers = append(answers, answer)
+		scope := Scope{Namespaces: []string{"shop"}, Histograms: []Latency{request.Latency}}
+		var moments []Moment
+		for i, body := range [][]byte{earlier, later} {
+			at := exampleEnd.Add(time.Duration(i-1) * 30 * time.Second)
+			reader, value := scope.NewReader(at), decode(body)
+			for _, query := range scope.Queries() {
+				if reader.Read(query, value) != nil {
+					break
+				}
 			}
+			moments = append(moments, Moment{At: at, Part: reader.Parts()["shop"]})
 		}
-		window := Assemble(request, 15*time.Second, answers...)
+		window := Assemble(request, 15*time.Second, moments, nil)
 		for name, pod := range window.Pods {
 			checkPod(t, name, pod, window)
 		}
 		Missing(request, window, []string{"checkout-7d9c-a"})
+		if _, err := ReadAnswer(request, "own", exampleEnd, decode(later)); err != nil && decode(later) == nil {
+			return
+		}
 	})
 }
 
@@ -97,26 +106,28 @@ func checkPod(t *testing.T, name string, pod Pod, window Window) {
 	if pod.FailedRequests.OK() && (!pod.Requests.OK() || pod.FailedRequests.Number > pod.Requests.Number) {
 		t.Errorf("pod %s: %v of %v requests failed", name, pod.FailedRequests, pod.Requests)
 	}
-	if pod.Sampled != (pod.Coverage > 0) || pod.Coverage > 1 || pod.SampleAge < 0 || pod.SampleAge > window.Length {
+	if (!pod.Sampled && pod.Coverage != 0) || pod.Coverage > 1 || pod.Coverage < 0 || pod.SampleAge < 0 || pod.SampleAge > window.Length {
 		t.Errorf("pod %s: sampled %t, age %s, coverage %g", name, pod.Sampled, pod.SampleAge, pod.Coverage)
 	}
-	checkLatency(t, name, pod)
+	checkBuckets(t, name, pod.Latency, pod.LatencyState)
+	checkBuckets(t, name, pod.Pauses, pod.PausesState)
+	checkBuckets(t, name, pod.SchedulerLatency, pod.SchedulerLatencyState)
 }
 
-func checkLatency(t *testing.T, name string, pod Pod) {
+func checkBuckets(t *testing.T, name string, buckets []Bucket, state State) {
 	t.Helper()
-	if (pod.LatencyState == Present) != (len(pod.Latency) > 0) {
-		t.Errorf("pod %s: %d buckets in state %q", name, len(pod.Latency), pod.LatencyState)
+	if (state == Present) != (len(buckets) > 0) {
+		t.Errorf("pod %s: %d buckets in state %q", name, len(buckets), state)
 	}
-	for i, bucket := range pod.Latency {
+	for i, bucket := range buckets {
 		if math.IsNaN(bucket.Count) || math.IsInf(bucket.Count, 0) || bucket.Count < 0 {
 			t.Errorf("pod %s: bucket %v", name, bucket)
 		}
-		if i > 0 && (bucket.UpperBoundSeconds <= pod.Latency[i-1].UpperBoundSeconds || bucket.Count < pod.Latency[i-1].Count) {
-			t.Errorf("pod %s: bucket %v after %v", name, bucket, pod.Latency[i-1])
+		if i > 0 && (bucket.UpperBoundSeconds <= buckets[i-1].UpperBoundSeconds || bucket.Count < buckets[i-1].Count) {
+			t.Errorf("pod %s: bucket %v after %v", name, bucket, buckets[i-1])
 		}
-		if last := i == len(pod.Latency)-1; last != math.IsInf(bucket.UpperBoundSeconds, 1) {
-			t.Errorf("pod %s: bucket %v at %d of %d", name, bucket, i+1, len(pod.Latency))
+		if last := i == len(buckets)-1; last != math.IsInf(bucket.UpperBoundSeconds, 1) {
+			t.Errorf("pod %s: bucket %v at %d of %d", name, bucket, i+1, len(buckets))
 		}
 	}
 }

@@ -97,13 +97,21 @@ func missingFamilies(pods []Pod) []Gap {
 }
 
 func missingRequests(latency Latency, pods []Pod) (Gap, bool) {
+	var histograms, labels []string
+	for _, candidate := range latency.candidates() {
+		histograms = append(histograms, candidate.histograms...)
+		labels = append(labels, candidate.codeLabels...)
+	}
 	switch {
+	case len(histograms) == 0:
+		return Gap{}, false
 	case lacks(pods, func(p Pod) Value { return p.Requests }), lacks(pods, func(p Pod) Value { return Value{State: p.LatencyState} }):
-		return Gap{GapLatency, fmt.Sprintf("no pod exposes the classic histogram %[1]s (%[1]s_bucket and %[1]s_count): if the requests are counted "+
-			"under another name, set spec.metrics.latency; a service that has had no request yet may expose none either", latency.Histogram)}, true
+		return Gap{GapLatency, fmt.Sprintf("no pod exposes a histogram of request durations, classic (%[2]s_bucket and %[2]s_count) or native; "+
+			"looked for %[1]s: if the requests are counted under another name, set spec.metrics.latency; a service that has had no request yet "+
+			"may expose none either", strings.Join(histograms, ", "), histograms[0])}, true
 	case lacks(pods, func(p Pod) Value { return p.FailedRequests }):
-		return Gap{GapErrors, fmt.Sprintf("no series of %s_count has an HTTP status in the label %q: set spec.metrics.latency.codeLabel to the label "+
-			"that holds it", latency.Histogram, latency.CodeLabel)}, true
+		return Gap{GapErrors, fmt.Sprintf("no counted request has a status in the label %q: set spec.metrics.latency.histogram and "+
+			"spec.metrics.latency.codeLabel to the histogram and to the label that holds it", strings.Join(distinct(labels), `", "`))}, true
 	}
 	return Gap{}, false
 }

@@ -3,30 +3,31 @@ package signal
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/prometheus/common/model"
 )
 
-// QueryName names a query of a window.
+// QueryName names a query of a snapshot.
 type QueryName string
 
-// The queries of a window.
+// The queries of a snapshot. Each asks for the last raw values of all namespaces at once.
 const (
-	// QueryGauges asks for the last value of every gauge at once; the series keep their names.
+	// QueryGauges asks for everything that is one number of a process, counters too; the series keep their names.
 	QueryGauges QueryName = "Gauges"
-	// QueryNewestSample asks when a pod was last scraped, QuerySampleCount how often within the window.
-	QueryNewestSample QueryName = "NewestSample"
-	QuerySampleCount  QueryName = "SampleCount"
-	QueryGCCPU        QueryName = "GCCPU"
-	QueryCPU          QueryName = "CPU"
-	QueryGCCycles     QueryName = "GCCycles"
-	QueryGCPause      QueryName = "GCPause"
-	// QueryRequests asks for the requests by status, QueryLatencyBuckets for the requests by duration.
+	// QuerySampleTimes asks when the processes were last scraped.
+	QuerySampleTimes QueryName = "SampleTimes"
+	// QueryRequests asks for the requests by status, and for native histograms; QueryLatencyBuckets for the classic ones' buckets.
 	QueryRequests       QueryName = "Requests"
 	QueryLatencyBuckets QueryName = "LatencyBuckets"
+	// QueryRuntimeBuckets asks for the histograms of the Go runtime.
+	QueryRuntimeBuckets QueryName = "RuntimeBuckets"
+	// QueryContainers asks for what the kubelet's cAdvisor measures.
+	QueryContainers QueryName = "Containers"
+	// QueryCustom stands for a query of a policy's own.
+	QueryCustom QueryName = "Custom"
 )
 
 // The labels that answers are read by. job and instance tell one scraped endpoint from another: Prometheus sets them on every series.
@@ -36,95 +37,118 @@ const (
 	labelContainer = "container"
 	labelJob       = "job"
 	labelInstance  = "instance"
+	labelReporter  = "reporter"
+	labelQuantile  = "quantile"
+	labelVersion   = "version"
 )
+
+// Scope is what a snapshot shows: the pods of some namespaces, and the histograms that policies name beside the presets'.
+type Scope struct {
+	Namespaces []string
+	Histograms []Latency
+}
 
 // Query is one question to Prometheus.
 type Query struct {
 	Name   QueryName
 	PromQL string
+
+	namespaces []string
+	metrics    []string
+	labels     []string
 }
 
-// Queries are the questions of which a window is made. Every selector in them is held to the request's namespace, pods and container.
-func Queries(request Request) ([]Query, error) {
-	if err := request.Validate(); err != nil {
-		return nil, fmt.Errorf("render the queries for pods %s* of namespace %s: %w", request.PodPrefix, request.Namespace, err)
-	}
-	s := newScope(request)
+// Queries are the questions of which a snapshot is made. Every selector in them is held to the scope's namespaces. Their number is
+// always the same: neither more namespaces nor more policies add one.
+func (s Scope) Queries() []Query {
+	counts, buckets, labels := s.requestMetrics()
 	queries := []Query{
-		{QueryGauges, s.gauges()},
-		{QueryNewestSample, s.newestSample()},
-		{QuerySampleCount, s.sampleCount()},
-		{QueryGCCPU, s.increase(metricGCCPU) + " - " + s.increase(metricGCIdleCPU)},
-		{QueryCPU, s.increase(metricCPU)},
-		{QueryGCCycles, s.increase(metricGCCycles)},
-		{QueryGCPause, s.increase(metricGCPause)},
+		{Name: QueryGauges, metrics: append(names(scalarMetrics()), metricGoInfo)},
+		{Name: QuerySampleTimes},
+		{Name: QueryRequests, metrics: counts, labels: append([]string{labelReporter}, labels...)},
+		{Name: QueryLatencyBuckets, metrics: buckets, labels: []string{labelReporter, model.BucketLabel}},
+		{Name: QueryRuntimeBuckets, metrics: bucketNames(runtimeHistograms()), labels: []string{model.BucketLabel}},
+		{Name: QueryContainers, metrics: names(containerMetrics())},
 	}
-	if latency := request.Latency; latency.Histogram != "" {
-		queries = append(queries,
-			Query{QueryRequests, s.sum(latency.Histogram+"_count", latency.CodeLabel)},
-			Query{QueryLatencyBuckets, s.sum(latency.Histogram+"_bucket", model.BucketLabel)})
+	for i := range queries {
+		queries[i].namespaces = s.Namespaces
+		queries[i] = queries[i].render()
 	}
-	return queries, nil
+	return queries
 }
 
-// scope writes selectors that see one target's pods only.
-type scope struct {
-	matchers string
-	length   time.Duration
-	window   string
-}
-
-// newScope quotes what comes from outside twice: once for RE2, so that a dot in a name is a dot, once for PromQL's string. A series
-// without a container label counts, since many scrape configurations set none; one of another container, a sidecar's, doesn't.
-func newScope(request Request) scope {
-	matchers := fmt.Sprintf("%s=%s,%s=~%s", labelNamespace, strconv.Quote(request.Namespace),
-		labelPod, strconv.Quote(regexp.QuoteMeta(request.PodPrefix)+".+"))
-	if request.Container != "" {
-		matchers += fmt.Sprintf(",%s=~%s", labelContainer, strconv.Quote("|"+regexp.QuoteMeta(request.Container)))
+// Split gives two questions that together ask for the same, for where one answer is too large: each for half of the namespaces or,
+// where there is but one, for half of the metrics.
+func (q Query) Split() (one, other Query, ok bool) {
+	one, other = q, q
+	switch {
+	case len(q.namespaces) > 1:
+		half := len(q.namespaces) / 2
+		one.namespaces, other.namespaces = q.namespaces[:half], q.namespaces[half:]
+	case len(q.metrics) > 1:
+		half := len(q.metrics) / 2
+		one.metrics, other.metrics = q.metrics[:half], q.metrics[half:]
+	default:
+		return Query{}, Query{}, false
 	}
-	length := request.Length.Truncate(time.Millisecond)
-	return scope{matchers: matchers, length: length, window: model.Duration(length).String()}
+	return one.render(), other.render(), true
 }
 
-func (s scope) selector(metric string) string { return metric + "{" + s.matchers + "}" }
+// Namespaces that the question is about.
+func (q Query) Namespaces() []string { return q.namespaces }
 
-// gauges asks for all of them in one query. There is no aggregation, so that two series of one pod are seen as two.
-func (s scope) gauges() string {
-	return fmt.Sprintf("{__name__=~%s,%s}", strconv.Quote(strings.Join(gaugeMetrics(), "|")), s.matchers)
+func (q Query) render() Query {
+	within := oneOf(labelNamespace, q.namespaces)
+	all := fmt.Sprintf("%s,%s", oneOf(model.MetricNameLabel, q.metrics), within)
+	switch q.Name {
+	case QueryGauges:
+		// No aggregation, so that two series of one pod are seen as two. Of the summary's quantiles only the longest comes.
+		q.PromQL = fmt.Sprintf(`{%s,%s=~"|1"}`, all, labelQuantile)
+	case QuerySampleTimes:
+		q.PromQL = sampleTimes(within)
+	case QueryContainers:
+		// The series of the whole pod have no container.
+		q.PromQL = fmt.Sprintf(`{%s,%s!=""}`, all, labelContainer)
+	default:
+		// The labels of the scraped endpoint stay: a pod that is scraped twice is seen as two, not summed.
+		by := append([]string{model.MetricNameLabel, labelNamespace, labelPod, labelContainer, labelJob, labelInstance}, q.labels...)
+		q.PromQL = fmt.Sprintf("sum by (%s) ({%s})", strings.Join(by, ", "), all)
+	}
+	return q
 }
 
-// newestSample asks for the time of the scrape. Where an application has no process collector, the goroutine count of the Go collector
-// stands in; where it has neither, nothing vouches for its samples, and the pod counts as not sampled.
-func (s scope) newestSample() string {
-	return fmt.Sprintf("timestamp(%s) or on (%s) timestamp(%s)",
-		s.selector(metricProcessStart), labelPod, s.selector(metricGoroutines))
+// sampleTimes asks for the time of the scrape. Where an application has no process collector, the goroutine count of the Go collector
+// stands in, or OpenTelemetry's; where it has none of them, nothing vouches for its samples, and the pod counts as not sampled.
+func sampleTimes(within string) string {
+	endpoint := strings.Join([]string{labelNamespace, labelPod, labelContainer, labelJob, labelInstance}, ", ")
+	return fmt.Sprintf("timestamp(%s{%[4]s}) or on (%[5]s) timestamp(%[2]s{%[4]s}) or on (%[5]s) timestamp(%[3]s{%[4]s})",
+		metricProcessStart, metricGoroutines, otelGoroutines, within, endpoint)
 }
 
-// sampleCount has no aggregation: two series of one pod within the window, be they of two scrape jobs or of one whose labels changed,
-// are seen as two.
-func (s scope) sampleCount() string {
-	return fmt.Sprintf("count_over_time(%s[%s]) or on (%s) count_over_time(%s[%s])",
-		s.selector(metricProcessStart), s.window, labelPod, s.selector(metricGoroutines), s.window)
+// oneOf matches a label against values. What comes from outside is quoted twice: once for RE2, so that a dot is a dot, once for
+// PromQL's string.
+func oneOf(label string, values []string) string {
+	quoted := make([]string, len(values))
+	for i, value := range values {
+		quoted[i] = regexp.QuoteMeta(value)
+	}
+	return label + "=~" + strconv.Quote(strings.Join(quoted, "|"))
 }
 
-// increase is by how much a counter grew in the window, or since the process started where that was later.
-//
-// PromQL's increase extrapolates from the first and last sample in the window to its edges; since all series of a scrape share their
-// timestamps, ratios between them stay true. But it takes the first sample of a series as its base, so it loses what a series counted
-// before it was first scraped: the first 500 of all, and everything of a series that returns after a restart with no lower a count than
-// before. So it is used only for a process that is older than the window, and in it for series that are too. Else the last value is the
-// increase: of every series of a younger process, and of a series that the process did not have at the window's start. That the series
-// was not there, rather than the scrape having failed (Prometheus then ends all series of a target), shows in that the process' start
-// time was. Where that metric is not exposed, plain increase is all there is.
-func (s scope) increase(metric string) string {
-	series, start := s.selector(metric), s.selector(metricProcessStart)
-	young := fmt.Sprintf("on (%s) %s > time() - %s", labelPod, start, strconv.FormatFloat(s.length.Seconds(), 'f', -1, 64))
-	return fmt.Sprintf("((%[1]s and %[2]s) or ((%[1]s unless %[1]s offset %[3]s) and on (%[4]s) %[5]s offset %[3]s) "+
-		"or (increase(%[1]s[%[3]s]) unless %[2]s))", series, young, s.window, labelPod, start)
+func names(metrics []scalarMetric) []string {
+	var all []string
+	for _, metric := range metrics {
+		if !slices.Contains(all, metric.name) {
+			all = append(all, metric.name)
+		}
+	}
+	return all
 }
 
-// sum adds the increases of a metric that has labels of its own. It keeps one of them, and the labels of the scraped endpoint: a pod that
-// is scraped twice is seen as two, not summed.
-func (s scope) sum(metric, label string) string {
-	return fmt.Sprintf("sum by (%s, %s, %s, %s) %s", labelPod, labelJob, labelInstance, label, s.increase(metric))
+func bucketNames(histograms []string) []string {
+	all := make([]string, len(histograms))
+	for i, histogram := range histograms {
+		all[i] = histogram + suffixBucket
+	}
+	return all
 }

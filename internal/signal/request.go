@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// minLength is the shortest window that can be asked for: PromQL's durations end at the millisecond, scrapes at the second.
+// minLength is the shortest window that can be asked for: scrapes come at the second.
 const minLength = time.Second
 
 // Validate says why a request can't be asked, and is what keeps a name from becoming PromQL of its own: metric and label names are
@@ -30,11 +30,21 @@ func (r Request) Validate() error {
 	case r.End.IsZero():
 		return errors.New("the end of the window is not set")
 	}
+	seen := make(map[string]bool, len(r.Queries))
+	for _, query := range r.Queries {
+		if seen[query.Name] {
+			return fmt.Errorf("two queries have the name %q: which of them is meant?", query.Name)
+		}
+		seen[query.Name] = true
+	}
 	return r.Latency.validate()
 }
 
 func (l Latency) validate() error {
 	if l.Histogram == "" {
+		if len(l.candidates()) == 0 {
+			return fmt.Errorf("%q is no preset of a latency histogram", l.Preset)
+		}
 		return nil
 	}
 	if !model.LegacyValidation.IsValidMetricName(l.Histogram) {

@@ -43,7 +43,8 @@ type Bucket struct {
 // was later.
 type Pod struct {
 	Requests Value
-	// FailedRequests are those with a status of 5xx: 0 where none failed, Absent where no request has a status.
+	// FailedRequests are those with a status of 5xx, or a gRPC code that blames the server: 0 where none failed, Absent where no request
+	// has a status.
 	FailedRequests Value
 	// RequestSeconds is the time that all requests of the window took together.
 	RequestSeconds Value
@@ -87,6 +88,8 @@ type Pod struct {
 	ThrottledShare Value
 	// WorkingSetBytes is what the kernel counts against the container's memory limit (cAdvisor).
 	WorkingSetBytes Value
+	// OOMKills of processes in the container, in the window (cAdvisor).
+	OOMKills Value
 
 	ResidentBytes Value
 	LiveHeapBytes Value
@@ -173,7 +176,9 @@ func (w Window) MaxSampleAge() time.Duration { return 3*w.ScrapeInterval + w.Scr
 
 // Latency says which histogram holds a target's requests.
 type Latency struct {
-	// Histogram is its name in seconds, without _bucket.
+	// Preset names a well-known one, or LatencyAuto: the first that a pod exposes. Empty, it is LatencyAuto.
+	Preset v1alpha1.LatencyPreset
+	// Histogram is the name of another in seconds, without _bucket; it goes before the preset.
 	Histogram string
 	// CodeLabel is the label with the HTTP status.
 	CodeLabel string

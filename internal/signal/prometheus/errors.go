@@ -49,6 +49,19 @@ func (e *RejectedError) Error() string {
 
 func (e *RejectedError) Unwrap() error { return e.Err }
 
+// QueryError says that a policy's own query can't be asked, or does not answer with what it should. Its author has to change it.
+type QueryError struct {
+	// Name of the query in the policy.
+	Name string
+	Err  error
+}
+
+func (e *QueryError) Error() string {
+	return fmt.Sprintf("the policy's query %q can't be used: %v", e.Name, e.Err)
+}
+
+func (e *QueryError) Unwrap() error { return e.Err }
+
 // result names the outcome of a query; the names are the values of a metric's label.
 type result string
 

@@ -25,6 +25,7 @@ func FuzzObserve(f *testing.F) {
 		source.endpoints["default"].replaceTransport(t, roundTrip(func(request *http.Request) *http.Response {
 			return &http.Response{StatusCode: status, Request: request, Body: io.NopCloser(strings.NewReader(string(body)))}
 		}))
+		source.endpoints["default"].fleet = newFleet(source.endpoints["default"])
 		window, err := source.Observe(t.Context(), exampleRequest())
 		if err != nil && len(window.Pods) > 0 {
 			t.Errorf("pods %v beside the error %v", window.Pods, err)

@@ -24,7 +24,7 @@ func exampleRequest() signal.Request {
 	return signal.Request{
 		Provider: "default", Namespace: "shop", PodPrefix: "checkout-", Container: "app",
 		Latency: signal.Latency{Histogram: "http_request_duration_seconds", CodeLabel: "code"},
-		Length:  time.Minute, End: time.Unix(at, 0),
+		Length:  50 * time.Second, End: time.Unix(at, 0),
 	}
 }
 
@@ -51,7 +51,7 @@ func vector(samples ...string) string {
 }
 
 func sample(pod, value string) string {
-	return fmt.Sprintf(`{"metric":{"pod":%q,"code":"200","le":"+Inf"},"value":[%d,%q]}`, pod, at, value)
+	return fmt.Sprintf(`{"metric":{"__name__":"process_resident_memory_bytes","namespace":"shop","pod":%q},"value":[%d,%q]}`, pod, at, value)
 }
 
 func respond(status int, body string) http.HandlerFunc {
@@ -62,7 +62,7 @@ func respond(status int, body string) http.HandlerFunc {
 }
 
 func (s *Source) counted(outcome result) float64 {
-	return testutil.ToFloat64(s.metrics.queries.WithLabelValues("default", string(outcome)))
+	return testutil.ToFloat64(s.endpoints["default"].metrics.queries.WithLabelValues("default", string(outcome)))
 }
 
 // cutOff promises more than it sends.
@@ -91,7 +91,7 @@ type askedPerQuery struct {
 }
 
 func (a *askedPerQuery) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	query := r.FormValue("query")
+	query := r.FormValue("time") + " " + r.FormValue("query")
 	a.mutex.Lock()
 	a.times[query]++
 	times := a.times[query]

@@ -4,79 +4,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/api"
-	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	instrument "github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/config"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gopacer/gopacer/internal/signal"
+	"github.com/gopacer/gopacer/internal/signal/promql"
 )
 
-// concurrency is how many queries of one window run at once.
-const concurrency = 4
+// settle is how long after the time that it is asked about Prometheus is asked at the earliest: a scrape carries the time at which it began,
+// and one that was not stored yet would be in the answer to one query of a snapshot and not in that to another.
+const settle = time.Second
 
-// Source asks the configured providers. It is safe for concurrent use; connections are kept per provider.
+// Source asks the configured providers. It is safe for concurrent use; connections and snapshots are kept per provider.
 type Source struct {
 	endpoints map[string]*endpoint
-	metrics   *metrics
-	now       func() time.Time
-}
-
-type endpoint struct {
-	name           string
-	scrapeInterval time.Duration
-	timeout        time.Duration
-	client         *http.Client
-	api            v1.API
 }
 
 // NewSource makes a source of what Load or Parse returned. Its metrics are registered with registerer; now is the clock that they use.
+// Close ends it.
 func NewSource(providers []Provider, registerer instrument.Registerer, now func() time.Time) (*Source, error) {
-	source := &Source{endpoints: make(map[string]*endpoint, len(providers)), now: now}
+	source := &Source{endpoints: make(map[string]*endpoint, len(providers))}
 	names := make([]string, 0, len(providers))
 	for _, provider := range providers {
-		endpoint, err := newEndpoint(provider)
-		if err != nil {
-			return nil, fmt.Errorf("Prometheus provider %s: %w", provider.Name, err)
-		}
-		source.endpoints[provider.Name] = endpoint
 		names = append(names, provider.Name)
 	}
 	metrics, err := newMetrics(registerer, names)
 	if err != nil {
 		return nil, fmt.Errorf("register the metrics of the Prometheus client: %w", err)
 	}
-	source.metrics = metrics
+	for _, provider := range providers {
+		endpoint, err := newEndpoint(provider, metrics, now)
+		if err != nil {
+			return nil, fmt.Errorf("Prometheus provider %s: %w", provider.Name, err)
+		}
+		source.endpoints[provider.Name] = endpoint
+	}
 	return source, nil
-}
-
-func newEndpoint(provider Provider) (*endpoint, error) {
-	client, err := config.NewClientFromConfig(provider.HTTPConfig, provider.Name, config.WithUserAgent("gopacer"))
-	if err != nil {
-		return nil, fmt.Errorf("httpConfig: %w", err)
-	}
-	client.Transport = &completeTransport{next: &boundedTransport{next: client.Transport, limit: maxAnswerBytes}}
-	queries, err := newAPI(provider.Address, client)
-	if err != nil {
-		return nil, err
-	}
-	return &endpoint{
-		name: provider.Name, client: client, api: queries,
-		scrapeInterval: time.Duration(provider.ScrapeInterval), timeout: time.Duration(provider.Timeout),
-	}, nil
-}
-
-func newAPI(address string, client *http.Client) (v1.API, error) {
-	apiClient, err := api.NewClient(api.Config{Address: address, Client: client})
-	if err != nil {
-		return nil, fmt.Errorf("address: %w", err)
-	}
-	return v1.NewAPI(apiClient), nil
 }
 
 // ScrapeInterval is the interval at which a provider scrapes its targets.
@@ -96,87 +60,68 @@ func (s *Source) endpoint(provider string) (*endpoint, error) {
 	return endpoint, nil
 }
 
-// Observe asks for one window. It answers all or nothing: where one query fails there is no window, since a missing answer would look
-// like a metric that is not exposed.
+// Observe gives one window, of which the end is cut down to the grid of snapshots that all policies share. It is all or nothing: where
+// one query fails there is no window, since a missing answer would look like a metric that is not exposed.
 func (s *Source) Observe(ctx context.Context, request signal.Request) (signal.Window, error) {
 	endpoint, err := s.endpoint(request.Provider)
 	if err != nil {
 		return signal.Window{}, err
 	}
-	queries, err := signal.Queries(request)
+	if err := request.Validate(); err != nil {
+		return signal.Window{}, fmt.Errorf("measure pods %s* of namespace %s: %w", request.PodPrefix, request.Namespace, err)
+	}
+	queries, err := enforce(request)
 	if err != nil {
 		return signal.Window{}, err
 	}
-	answers := make([]signal.Answer, len(queries))
-	group, groupContext := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency)
-	for i, query := range queries {
-		group.Go(func() error {
-			answer, err := s.ask(groupContext, endpoint, request, query)
-			answers[i] = answer
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	end := request.End.Add(-settle).Truncate(signal.Slot)
+	moments, err := endpoint.fleet.window(ctx, targetOf(request), end, request.Length)
+	if err != nil {
 		return signal.Window{}, err
 	}
-	return signal.Assemble(request, endpoint.scrapeInterval, answers...), nil
+	answers := make(map[string]signal.Answer, len(queries))
+	for name, held := range queries {
+		if answers[name], err = endpoint.custom(ctx, request, name, held, end); err != nil {
+			return signal.Window{}, err
+		}
+	}
+	return signal.Assemble(request, endpoint.scrapeInterval, moments, answers), nil
 }
 
-// ask asks one query, counts how it went, and gives the error its type.
-func (s *Source) ask(ctx context.Context, endpoint *endpoint, request signal.Request, query signal.Query) (signal.Answer, error) {
-	started := s.now()
-	answer, err := endpoint.ask(ctx, request, query)
-	outcome := classify(err)
-	if err != nil && ctx.Err() != nil {
-		// The caller gave up, or another query of the window failed: this one says nothing about Prometheus.
-		outcome = resultCanceled
+// custom asks a policy's own query. Where Prometheus answers everything else and refuses it, it is the query's fault.
+func (e *endpoint) custom(ctx context.Context, request signal.Request, name, held string, at time.Time) (signal.Answer, error) {
+	value, err := e.fleet.custom(ctx, held, at)
+	var rejected *RejectedError
+	switch {
+	case errors.As(err, &rejected):
+		return nil, &QueryError{Name: name, Err: err}
+	case err != nil:
+		return nil, err
 	}
-	s.metrics.observe(endpoint.name, outcome, s.now().Sub(started))
-	switch outcome {
-	case resultSuccess:
-		return answer, nil
-	case resultCanceled:
-		return signal.Answer{}, fmt.Errorf("ask Prometheus provider %s for %s: %w", endpoint.name, query.Name, err)
-	case resultRejected:
-		return signal.Answer{}, &RejectedError{Provider: endpoint.name, Query: query.Name, Err: describe(err)}
-	default:
-		return signal.Answer{}, &UnavailableError{Provider: endpoint.name, Query: query.Name, Err: describe(err)}
-	}
-}
-
-// ask tries again once where the connection failed, which a Prometheus that restarts, or an idle connection that it closed, is enough for.
-// A server that answered, or took too long, is not asked again.
-func (e *endpoint) ask(ctx context.Context, request signal.Request, query signal.Query) (signal.Answer, error) {
-	answer, err := e.askOnce(ctx, request, query)
-	if transportFailed(err) && ctx.Err() == nil {
-		return e.askOnce(ctx, request, query)
-	}
-	return answer, err
-}
-
-func (e *endpoint) askOnce(ctx context.Context, request signal.Request, query signal.Query) (signal.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
-	value, warnings, _, err := e.api.Query(ctx, query.PromQL, request.End)
+	answer, err := signal.ReadAnswer(request, name, at, value)
 	if err != nil {
-		return signal.Answer{}, err
+		return nil, &UnavailableError{Provider: e.name, Query: signal.QueryCustom, Err: err}
 	}
-	if len(warnings) > 0 {
-		return signal.Answer{}, fmt.Errorf("%w: it came with the warning %q", ErrPartial, strings.Join(warnings, "; "))
-	}
-	return signal.ReadAnswer(request, query, value)
+	return answer, nil
 }
 
-// transportFailed says that there was no complete answer, but not for want of time or space.
-func transportFailed(err error) bool {
-	var answered *v1.Error
-	return classify(err) == resultUnavailable && !errors.As(err, &answered) && !errors.Is(err, ErrAnswerTooLarge)
+// enforce holds the request's own queries to its namespace.
+func enforce(request signal.Request) (map[string]string, error) {
+	queries := make(map[string]string, len(request.Queries))
+	for _, query := range request.Queries {
+		held, err := promql.EnforceNamespace(query.PromQL, request.Namespace)
+		if err != nil {
+			return nil, &QueryError{Name: query.Name, Err: err}
+		}
+		queries[query.Name] = held
+	}
+	return queries, nil
 }
 
-// Close drops the connections that are kept.
+// Close ends what is still being asked, and drops the connections that are kept.
 func (s *Source) Close() {
 	for _, endpoint := range s.endpoints {
+		endpoint.fleet.close()
 		endpoint.client.CloseIdleConnections()
 	}
 }

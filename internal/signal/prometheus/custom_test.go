@@ -1,0 +1,91 @@
+package prometheus
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gopacer/gopacer/internal/signal"
+)
+
+// TestCustom holds that a policy's own query is asked once in a slot, within the policy's namespace.
+func TestCustomQuery(t *testing.T) {
+	var asked atomic.Int32
+	server := &shop{alter: func(w http.ResponseWriter, query string) bool {
+		if !strings.Contains(query, "queue_depth") {
+			return false
+		}
+		asked.Add(1)
+		if query != `max by (pod) (queue_depth{namespace="ns0"})` {
+			t.Errorf("asked %s", query)
+		}
+		_, _ = io.WriteString(w, vector(`{"metric":{"pod":"checkout-1"},"value":[1789999995,"-4"]}`, `{"metric":{"pod":"payment-1"},"value":[1789999995,"9"]}`))
+		return true
+	}}
+	source := newTestSource(t, server, 10*time.Second)
+	request := requestFor(0, time.Unix(at, 0))
+	request.Queries = []signal.CustomQuery{{Name: "depth", PromQL: "max by (pod) (queue_depth)"}}
+	for _, length := range []time.Duration{time.Minute, 2 * time.Minute} {
+		request.Length = length
+		window, err := source.Observe(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]signal.Value{"depth": {Number: -4, State: signal.Present}}
+		if diff := cmp.Diff(want, window.Pods["checkout-1"].Custom); diff != "" {
+			t.Errorf("answers (-want +got):\n%s", diff)
+		}
+	}
+	if asked.Load() != 1 {
+		t.Errorf("asked %d times, want once", asked.Load())
+	}
+}
+
+func TestCustomRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		promQL string
+		alter  func(w http.ResponseWriter, query string) bool
+		words  []string
+	}{
+		"no PromQL":         {"queue_depth{", nil, []string{`"depth"`, "not PromQL"}},
+		"another namespace": {`queue_depth{namespace="bank"}`, nil, []string{`"depth"`, "another namespace"}},
+		"a number":          {"time()", nil, []string{"scalar", "instant vector"}},
+		"refused by Prometheus": {"queue_depth * on (pod) queue_length", func(w http.ResponseWriter, query string) bool {
+			if strings.Contains(query, "queue_depth") {
+				respond(422, `{"status":"error","errorType":"execution","error":"many-to-many matching not allowed"}`)(w, nil)
+				return true
+			}
+			return false
+		}, []string{`"depth"`, "many-to-many"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := newTestSource(t, &shop{alter: tc.alter}, 10*time.Second)
+			request := requestFor(0, time.Unix(at, 0))
+			request.Queries = []signal.CustomQuery{{Name: "depth", PromQL: tc.promQL}}
+			_, err := source.Observe(t.Context(), request)
+			var refused *QueryError
+			if !errors.As(err, &refused) || refused.Name != "depth" {
+				t.Fatalf("error %v (%T), want one about the query", err, err)
+			}
+			for _, word := range tc.words {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("error %q does not name %q", err, word)
+				}
+			}
+		})
+	}
+}
+
+func TestHarmlessWarning(t *testing.T) {
+	source := newTestSource(t, respond(200, `{"status":"success","warnings":["PromQL warning: conflicting counter resets during histogram aggregation"],`+
+		`"data":{"resultType":"vector","result":[]}}`), 10*time.Second)
+	if _, err := source.Observe(t.Context(), exampleRequest()); err != nil {
+		t.Errorf("error %v", err)
+	}
+}
