@@ -47,7 +47,7 @@ func situations() map[string]situation {
 		"Observe":                {reason: v1alpha1.ReasonObserving, policy: inMode(v1alpha1.ModeObserve)},
 		"Recommend":              {reason: v1alpha1.ReasonRecommended, policy: inMode(v1alpha1.ModeRecommend)},
 		"nothing to gain":        {reason: v1alpha1.ReasonTuned, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Knobs.GOGC.Mode = v1alpha1.KnobKeep }},
-		"bounded":                {reason: v1alpha1.ReasonTuned, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Knobs.GOGC.Max = 25 }},
+		"bounded":                {reason: v1alpha1.ReasonTuned, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Knobs.GOGC.Min, p.Spec.Knobs.GOGC.Max = 25, 25 }},
 		"cooldown":               {reason: v1alpha1.ReasonCooldown, policy: cooling},
 		"held":                   {reason: v1alpha1.ReasonSuspended, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Suspend = v1alpha1.SuspendHold }},
 		"suspended":              {reason: v1alpha1.ReasonSuspended, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Suspend = v1alpha1.SuspendRevert }},

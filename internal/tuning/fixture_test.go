@@ -23,6 +23,7 @@ func input() Input {
 		Observed: Observation{
 			Pods: 4, GCShare: present(0.25), LiveHeapBytes: present(100 * mebibyte), RootBytes: present(2 * mebibyte), ResidentBytes: present(200 * mebibyte),
 		},
+		Rules:  Rules{LongPauseSeconds: 0.005, RunnablePerProcessor: 2, QuotaUse: 0.8},
 		Streak: DeadbandLooks,
 	}
 }
@@ -37,3 +38,5 @@ func ended(in Input, candidate settings.Settings, result v1alpha1.TrialResult, r
 func listed(candidates ...settings.Settings) Strategy {
 	return Strategy{Type: v1alpha1.StrategyManual, Manual: candidates}
 }
+
+func later() metav1.Time { return metav1.NewTime(now.Add(time.Second)) }

@@ -49,7 +49,7 @@ func beyond(from, gogc float64, to direction, band float64) bool {
 	if to == down {
 		from, gogc = gogc, from
 	}
-	return gogc > (1+band)*from
+	return gogc-from > band*from
 }
 
 // step chooses the rung to try next on the way to the last of the rungs, which is the optimum: half of the way in the logarithm, at most

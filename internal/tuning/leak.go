@@ -19,7 +19,7 @@ const (
 	settledAfter = 5 * time.Minute
 )
 
-// Growth counts the pods in which a level grows, and has the levels of the one in which it grows most.
+// Growth counts the pods in which a level grows, and has the levels of the one that ends highest.
 type Growth struct {
 	Pods     int
 	From, To float64
@@ -27,7 +27,7 @@ type Growth struct {
 
 func (g *Growth) add(from, to float64) {
 	g.Pods++
-	if to-from > g.To-g.From {
+	if to > g.To {
 		g.From, g.To = from, to
 	}
 }
@@ -38,8 +38,7 @@ func (g Growth) widespread(pods int) bool { return g.Pods > 0 && 2*g.Pods >= pod
 func (o *Observation) observeGrowth(window signal.Window, pods []signal.Pod) {
 	began := float64(window.End.Add(-window.Length).UnixMilli()) / 1000
 	for _, pod := range pods {
-		if above(pod.OpenFileDescriptors, 0) && above(pod.MaxFileDescriptors, 0) &&
-			pod.OpenFileDescriptors.Number > descriptorsFull*pod.MaxFileDescriptors.Number {
+		if above(pod.MaxFileDescriptors, 0) && above(pod.OpenFileDescriptors, descriptorsFull*pod.MaxFileDescriptors.Number) {
 			o.FullDescriptors.add(pod.OpenFileDescriptors.Number, pod.MaxFileDescriptors.Number)
 		}
 		settled := pod.ProcessStartSeconds.OK() && began-pod.ProcessStartSeconds.Number >= settledAfter.Seconds()
@@ -88,7 +87,7 @@ func grown(levels []signal.Level, of func(signal.Level) signal.Value, floor floa
 		}
 		to = value.Number
 	}
-	return from, to, to >= (1+growth)*from && to >= from+floor
+	return from, to, to-from >= max(growth*from, floor)
 }
 
 // leak says what grows though nothing asks for it; empty where nothing does.

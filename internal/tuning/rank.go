@@ -94,10 +94,8 @@ func pick(in Input, table *v1alpha1.Sweep, measured []*v1alpha1.Rung) *int32 {
 
 // baselineFigures are those of the baseline's own rung; where it has none, what the target showed at rest, whose latency nobody measured.
 func baselineFigures(in Input, table *v1alpha1.Sweep) figures {
-	for _, rung := range table.Rungs {
-		if rung.GOGC == int32(in.Baseline.EffectiveGOGC()) && rung.Result == v1alpha1.ReasonMeasured {
-			return readRung(rung)
-		}
+	if rung, ok := rungAt(table, int32(in.Baseline.EffectiveGOGC())); ok && rung.Result == v1alpha1.ReasonMeasured {
+		return readRung(rung)
 	}
 	seen := in.Observed
 	return figures{
@@ -106,17 +104,13 @@ func baselineFigures(in Input, table *v1alpha1.Sweep) figures {
 	}
 }
 
-// sweptPrediction is what the picked rung showed, with the range of the model: other hours differ.
-func sweptPrediction(in Input, table *v1alpha1.Sweep) Prediction {
-	for _, rung := range table.Rungs {
-		if rung.GOGC != *table.Picked {
-			continue
-		}
-		if ratio := in.Objective.cost(readRung(rung)) / in.Objective.cost(baselineFigures(in, table)); ratio > 0 && ratio < 1 {
-			return predict(ratio)
-		}
+// sweptPrediction is what the picked rung showed against the baseline, with the range of the model: other hours differ.
+func sweptPrediction(in Input, table *v1alpha1.Sweep, picked v1alpha1.Rung) Prediction {
+	ratio := in.Objective.cost(readRung(picked)) / in.Objective.cost(baselineFigures(in, table))
+	if !(ratio > 0 && ratio < 1) {
+		return Prediction{}
 	}
-	return Prediction{}
+	return predict(ratio)
 }
 
 func (o Objective) minimizesGCCPU() bool {

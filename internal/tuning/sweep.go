@@ -14,6 +14,9 @@ import (
 // maxRungs is the bound that the CRD sets.
 const maxRungs = 12
 
+// defaultLadder is that of the CRD, for a policy that says nothing of a ladder.
+var defaultLadder = []int32{25, 50, 100, 150, 200}
+
 // proposeSweep gives the next rung to measure; once all are, it ranks them, and gives the best for promotion, once.
 func proposeSweep(in Input) Proposal {
 	switch {
@@ -40,6 +43,9 @@ func proposeSweep(in Input) Proposal {
 // room: what is better than it can be told only by the same measurement.
 func sweepTable(in Input) (table *v1alpha1.Sweep, begun bool) {
 	order := slices.Clone(in.Strategy.Ladder)
+	if len(order) == 0 {
+		order = slices.Clone(defaultLadder)
+	}
 	if old := in.Sweep; old != nil {
 		footing, err := settings.FootingFromAPI(old.Footing)
 		if err == nil && footing == in.Footing && !slices.ContainsFunc(order, func(gogc int32) bool { return !slices.Contains(old.Order, gogc) }) {
@@ -55,28 +61,37 @@ func sweepTable(in Input) (table *v1alpha1.Sweep, begun bool) {
 	return &v1alpha1.Sweep{StartedAt: metav1.NewTime(in.Now), Footing: in.Footing.API(), Order: order}, true
 }
 
-// nextRung is the first that is not in the table. Those that may not be measured go into it at once, with the reason.
+// nextRung is the first that is not in the table. Those that may not be measured go into it at once, with the reason. The baseline's own rung is
+// measured as it is.
 func nextRung(in Input, table *v1alpha1.Sweep, changed *bool) Proposal {
 	for _, gogc := range table.Order {
-		if slices.ContainsFunc(table.Rungs, func(r v1alpha1.Rung) bool { return r.GOGC == gogc }) {
+		if _, done := rungAt(table, gogc); done {
 			continue
 		}
+		if settings.GOGC(gogc) == in.Baseline.EffectiveGOGC() {
+			return measureProposal(table, in.Baseline)
+		}
 		candidate, fits := candidateAt(in, settings.GOGC(gogc))
-		isBaseline := settings.GOGC(gogc) == in.Baseline.EffectiveGOGC()
 		switch {
-		case beyondExplicit(settings.GOGC(gogc), in.Knobs) != "" && !isBaseline:
+		case beyondExplicit(settings.GOGC(gogc), in.Knobs) != "":
 			table.Rungs = append(table.Rungs, FailedRung(gogc, rungOutOfBounds))
-		case !fits && !isBaseline:
-			table.Rungs = append(table.Rungs, FailedRung(gogc, rungUnfit))
 		case !fits:
-			baseline := in.Baseline
-			return measureProposal(table, baseline)
+			table.Rungs = append(table.Rungs, FailedRung(gogc, rungUnfit))
 		default:
 			return measureProposal(table, candidate)
 		}
 		*changed = true
 	}
 	return Proposal{}
+}
+
+func rungAt(table *v1alpha1.Sweep, gogc int32) (v1alpha1.Rung, bool) {
+	for _, rung := range table.Rungs {
+		if rung.GOGC == gogc {
+			return rung, true
+		}
+	}
+	return v1alpha1.Rung{}, false
 }
 
 func measureProposal(table *v1alpha1.Sweep, candidate settings.Settings) Proposal {
@@ -93,7 +108,8 @@ func promotePicked(in Input, table *v1alpha1.Sweep) Proposal {
 	}
 	picked := settings.GOGC(*table.Picked)
 	candidate, fits := candidateAt(in, picked)
-	row := describedRung(table.Rungs[slices.IndexFunc(table.Rungs, func(r v1alpha1.Rung) bool { return r.GOGC == *table.Picked })])
+	rung, _ := rungAt(table, *table.Picked)
+	row := describedRung(rung)
 	switch {
 	case picked == in.Baseline.EffectiveGOGC():
 		return Proposal{Reason: shorten("the sweep is complete, and its best rung is the baseline: " + row)}
@@ -102,7 +118,7 @@ func promotePicked(in Input, table *v1alpha1.Sweep) Proposal {
 	case rejected(in, candidate), promotedSince(in, table, candidate):
 		return Proposal{Reason: shorten("the sweep is complete, and its best rung was tried: " + row)}
 	}
-	return Proposal{Candidate: &candidate, Reason: shorten("the best rung of the sweep: " + row), Predicted: sweptPrediction(in, table)}
+	return Proposal{Candidate: &candidate, Reason: shorten("the best rung of the sweep: " + row), Predicted: sweptPrediction(in, table, rung)}
 }
 
 // promotedSince says that a trial for the promotion of the candidate came to an end that speaks of it since the sweep began.
