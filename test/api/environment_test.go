@@ -45,15 +45,15 @@ func TestMain(m *testing.M) {
 
 func runWithServer(m *testing.M) (int, error) {
 	environment := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Dir(crdFile)}, ErrorIfCRDPathMissing: true}
-	var err error
-	if server, err = environment.Start(); err != nil {
-		return 0, fmt.Errorf("start an API server (KUBEBUILDER_ASSETS names the folder of etcd and kube-apiserver): %w", err)
-	}
-	defer func() {
+	defer func() { // also where the API server started, and then refused the CRD
 		if err := environment.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stop the API server:", err)
 		}
 	}()
+	var err error
+	if server, err = environment.Start(); err != nil {
+		return 0, fmt.Errorf("start an API server (KUBEBUILDER_ASSETS names the folder of etcd and kube-apiserver): %w", err)
+	}
 	server.QPS = -1 // the tests send hundreds of small requests
 	if cluster, err = client.New(server, client.Options{Scheme: newScheme()}); err != nil {
 		return 0, err
