@@ -5,8 +5,11 @@ import (
 	"time"
 )
 
-// Slot is the grid of the times at which snapshots are taken.
-const Slot = 5 * time.Second
+// Slot is the grid of the times at which snapshots are taken: as often as there is something new, but no more than every five seconds,
+// and no finer than a second.
+func Slot(scrapeInterval time.Duration) time.Duration {
+	return min(max(scrapeInterval.Truncate(time.Second), time.Second), 5*time.Second)
+}
 
 // Moment is a target's namespace at one time.
 type Moment struct {
@@ -23,20 +26,15 @@ func Assemble(request Request, scrapeInterval time.Duration, moments []Moment, a
 	}
 	pods := make(map[string][]view)
 	for name := range last.Part.pods {
-		if !request.selects(name) {
-			continue
-		}
-		views := make([]view, len(moments))
-		for i, moment := range moments {
-			views[i] = request.view(moment, name)
-		}
-		if len(views[len(views)-1].own) > 0 {
-			pods[name] = views
+		if request.selects(name) && request.view(last, name).exposed() {
+			for _, moment := range moments {
+				pods[name] = append(pods[name], request.view(moment, name))
+			}
 		}
 	}
 	found, histogram := request.Latency.find(pods)
 	window.LatencyFound = found.found
-	window.Queries = request.shown(found, histogram, isNative(pods, found, histogram), window.Length)
+	window.Queries = request.shown(found, histogram, pods, window.Length)
 	for name, views := range pods {
 		pod := assemblePod(views, scrapeInterval, found, histogram)
 		if len(request.Queries) > 0 {
@@ -50,12 +48,13 @@ func Assemble(request Request, scrapeInterval time.Duration, moments []Moment, a
 	return window
 }
 
-// find is the first way to count requests that any pod exposes.
+// find is the first way to count requests of which any pod has the histogram, or else the first of which any has a count: a summary, or a
+// counter beside a histogram that is not switched on.
 func (l Latency) find(pods map[string][]view) (preset, string) {
-	for _, candidate := range l.candidates() {
-		for _, histogram := range candidate.histograms {
-			for _, views := range pods {
-				if views[len(views)-1].exposes(candidate, histogram) {
+	for _, has := range []func(view, preset, string) bool{view.hasHistogram, view.hasCount} {
+		for _, candidate := range l.candidates() {
+			for _, histogram := range candidate.histograms {
+				if anyPod(pods, func(last view) bool { return has(last, candidate, histogram) }) {
 					return candidate, histogram
 				}
 			}
@@ -64,13 +63,10 @@ func (l Latency) find(pods map[string][]view) (preset, string) {
 	return preset{}, ""
 }
 
-func isNative(pods map[string][]view, p preset, histogram string) bool {
+// anyPod says that something is so of any pod at the end of the window.
+func anyPod(pods map[string][]view, is func(last view) bool) bool {
 	for _, views := range pods {
-		last := views[len(views)-1]
-		if last.buckets(p, histogram).state != Absent {
-			return false
-		}
-		if _, state := last.series(p, histogram); histogram != "" && state != Absent {
+		if is(views[len(views)-1]) {
 			return true
 		}
 	}
@@ -190,7 +186,7 @@ func (p *Pod) setFreshness(views []view, scrapeInterval time.Duration) {
 	}
 	fresh := 0
 	for _, v := range views[1:] {
-		if age, ok := v.age(); ok && age <= scrapeInterval*3/2+Slot {
+		if age, ok := v.age(); ok && age <= scrapeInterval*3/2+Slot(scrapeInterval) {
 			fresh++
 		}
 	}

@@ -414,3 +414,14 @@ func TestEmptyWindow(t *testing.T) {
 		t.Error("a query for errors where no request is counted")
 	}
 }
+
+func TestSlot(t *testing.T) {
+	for interval, want := range map[time.Duration]time.Duration{
+		500 * time.Millisecond: time.Second, time.Second: time.Second, 2500 * time.Millisecond: 2 * time.Second, 5 * time.Second: 5 * time.Second,
+		time.Minute: 5 * time.Second,
+	} {
+		if got := Slot(interval); got != want {
+			t.Errorf("scraped every %s: slots of %s, want %s", interval, got, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package signal
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +18,17 @@ const maxShown = 512
 
 // shown are PromQL expressions that show by pod what the signals measure, for people who want to look themselves. They extrapolate, as
 // PromQL does, so that their numbers differ a little from those that are judged. What would get longer than maxShown is left out.
-func (r Request) shown(p preset, histogram string, native bool, length time.Duration) map[v1alpha1.SignalName]string {
-	w := writer{request: r, preset: p, histogram: histogram, native: native, window: model.Duration(length.Truncate(time.Second)).String()}
+func (r Request) shown(p preset, histogram string, pods map[string][]view, length time.Duration) map[v1alpha1.SignalName]string {
+	w := writer{
+		request: r, preset: p, histogram: histogram, window: model.Duration(length).String(),
+		native: !anyPod(pods, func(v view) bool { return v.buckets(p, histogram).state != Absent }) &&
+			anyPod(pods, func(v view) bool { return v.hasHistogram(p, histogram) }),
+	}
+	for _, label := range slices.Backward(p.codeLabels) {
+		if w.codeLabel == "" || anyPod(pods, func(v view) bool { return v.hasCode(p, label) }) {
+			w.codeLabel = label
+		}
+	}
 	queries := map[v1alpha1.SignalName]string{
 		v1alpha1.SignalMemory: w.selector(metricResident),
 		v1alpha1.SignalStartupTime: fmt.Sprintf("kube_pod_status_ready_time{%[1]s} - on (namespace, pod) kube_pod_created{%[1]s}",
@@ -40,6 +50,7 @@ type writer struct {
 	preset    preset
 	histogram string
 	native    bool
+	codeLabel string
 	window    string
 }
 
@@ -48,10 +59,10 @@ func (w writer) podMatchers() string {
 		labelPod, strconv.Quote(regexp.QuoteMeta(w.request.PodPrefix)+".+"))
 }
 
-// selector may have more matchers. The sidecar's metrics are not the tuned container's.
+// selector may have more matchers. What a sidecar counts is not the tuned container's.
 func (w writer) selector(metric string, matchers ...string) string {
 	all := append([]string{w.podMatchers()}, matchers...)
-	if w.request.Container != "" && w.preset.sidecar == "" {
+	if w.request.Container != "" && (w.preset.sidecar == "" || !strings.HasPrefix(metric, "istio_")) {
 		all = append(all, fmt.Sprintf("%s=~%s", labelContainer, strconv.Quote("|"+regexp.QuoteMeta(w.request.Container))))
 	}
 	return metric + "{" + strings.Join(all, ",") + "}"
@@ -103,7 +114,7 @@ func (w writer) errors(reporter []string) string {
 	if w.preset.status("UNAVAILABLE") == statusFailed {
 		failed = `"(?i:unknown|deadline_?exceeded|unimplemented|internal|unavailable|data_?loss|2|4|12|13|14|15)"`
 	}
-	bad := w.rate(counter, append([]string{w.preset.codeLabels[0] + "=~" + failed}, reporter...)...)
+	bad := w.rate(counter, append([]string{w.codeLabel + "=~" + failed}, reporter...)...)
 	all := w.rate(counter, reporter...)
 	if w.native && w.preset.counter == "" {
 		bad, all = "histogram_count("+bad+")", "histogram_count("+all+")"

@@ -32,6 +32,8 @@ func (p Part) Pods() int { return len(p.pods) }
 // sample is what one container of a pod exposed at one time; the container is empty where its series don't name one.
 type sample struct {
 	container string
+	// exposed says that the application itself exposed something; cAdvisor speaks for containers that expose nothing too.
+	exposed   bool
 	scalars   scalarValues
 	goVersion string
 	// sampledAt is when it was scraped, in Unix seconds; endpoints counts who vouches for that. Several are several claims to be the pod.
@@ -122,7 +124,9 @@ func (r *Reader) Read(query Query, value model.Value) error {
 		namespace, pod := string(found.Metric[labelNamespace]), string(found.Metric[labelPod])
 		asked := len(metrics) == 0 || metrics[string(found.Metric[model.MetricNameLabel])]
 		if part, ok := r.parts[namespace]; ok && asked && pod != "" && slices.Contains(query.namespaces, namespace) {
-			read(part.sample(pod, string(found.Metric[labelContainer])), found)
+			owner := part.sample(pod, string(found.Metric[labelContainer]))
+			owner.exposed = owner.exposed || query.Name != QueryContainers
+			read(owner, found)
 		}
 	}
 	return nil

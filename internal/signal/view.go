@@ -150,15 +150,37 @@ func (v view) histogram(p preset, metric string) histogram {
 	return sumHistograms(all)
 }
 
-// exposes says that a pod has a histogram of a preset, or the counter beside it.
-func (v view) exposes(p preset, histogram string) bool {
+// exposed says that the application exposes anything.
+func (v view) exposed() bool {
+	return slices.ContainsFunc(v.own, func(s *sample) bool { return s.exposed })
+}
+
+// hasHistogram says that a pod has a histogram by that name, hasCount that it has at least the number of its requests.
+func (v view) hasHistogram(p preset, histogram string) bool {
+	if v.buckets(p, histogram).state != Absent {
+		return true
+	}
+	_, state := v.series(p, histogram)
+	return state != Absent
+}
+
+func (v view) hasCount(p preset, histogram string) bool {
+	for _, metric := range []string{p.counter, histogram + suffixCount} {
+		if _, state := v.series(p, metric); metric != "" && state != Absent {
+			return true
+		}
+	}
+	return false
+}
+
+// hasCode says that some request has a label with its status.
+func (v view) hasCode(p preset, label string) bool {
 	for _, sample := range v.counting(p) {
 		for _, one := range sample.series {
-			metric := one.source.Value().metric
-			if metric == histogram || metric == histogram+suffixCount || (p.counter != "" && metric == p.counter) {
+			if one.source.Value().code([]string{label}) != "" {
 				return true
 			}
 		}
 	}
-	return v.buckets(p, histogram).state != Absent
+	return false
 }

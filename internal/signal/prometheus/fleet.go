@@ -22,6 +22,7 @@ const askedFor = 10 * time.Minute
 // and that one comes when its policy's turn comes, not by the clock.
 type fleet struct {
 	endpoint *endpoint
+	slot     time.Duration
 	ctx      context.Context
 	stop     context.CancelFunc
 	running  sync.WaitGroup
@@ -71,7 +72,7 @@ type heldAnswer struct {
 func newFleet(endpoint *endpoint) *fleet {
 	ctx, stop := context.WithCancel(context.Background())
 	return &fleet{
-		endpoint: endpoint, ctx: ctx, stop: stop, flights: make(map[string]*flight), failures: make(map[string]failure),
+		endpoint: endpoint, slot: signal.Slot(endpoint.scrapeInterval), ctx: ctx, stop: stop, flights: make(map[string]*flight), failures: make(map[string]failure),
 		asked: make(map[target]time.Time), held: make(map[int64]*snapshot), answers: make(map[string]heldAnswer),
 		shards: make(map[signal.QueryName]sharding),
 	}

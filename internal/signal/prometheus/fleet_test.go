@@ -62,6 +62,9 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, vector(samples...))
 }
 
+// slot is that of a provider which scrapes every 15 s.
+const slot = 5 * time.Second
+
 const at0 = at - 24*3600
 
 // take gives what was asked since it was last called.
@@ -110,9 +113,9 @@ func TestQueriesAreConstant(t *testing.T) {
 		observeAll(t, source, policies, time.Unix(at, 0))
 		server.take()
 		var counts []int
-		for slot := 1; slot <= 15; slot++ {
+		for n := 1; n <= 15; n++ {
 			// Looks come within the slot, not all at its start.
-			observeAll(t, source, policies, time.Unix(at, 0).Add(time.Duration(slot)*signal.Slot+time.Duration(1+slot%4)*time.Second))
+			observeAll(t, source, policies, time.Unix(at, 0).Add(time.Duration(n)*slot+time.Duration(1+n%4)*time.Second))
 			counts = append(counts, len(server.take()))
 		}
 		return counts
@@ -121,9 +124,9 @@ func TestQueriesAreConstant(t *testing.T) {
 	if diff := cmp.Diff(one, many); diff != "" {
 		t.Errorf("queries in each slot (-one policy +200 policies):\n%s", diff)
 	}
-	for slot, count := range many {
+	for n, count := range many {
 		if count != int(queriesPerSnapshot) {
-			t.Errorf("%d queries in slot %d, want %g", count, slot+1, queriesPerSnapshot)
+			t.Errorf("%d queries in slot %d, want %g", count, n+1, queriesPerSnapshot)
 		}
 	}
 }
@@ -158,7 +161,7 @@ func TestBackfill(t *testing.T) {
 		}
 	}
 	for i := 1; i <= 3; i++ {
-		request.End = request.End.Add(signal.Slot)
+		request.End = request.End.Add(slot)
 		if _, err := source.Observe(t.Context(), request); err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +258,7 @@ func TestTooLargeNamespace(t *testing.T) {
 	if _, err := source.Observe(t.Context(), requestFor(0, end)); !errors.Is(err, ErrAnswerTooLarge) {
 		t.Errorf("error %v, want %v", err, ErrAnswerTooLarge)
 	}
-	if _, err := source.Observe(t.Context(), requestFor(1, end.Add(signal.Slot))); err != nil {
+	if _, err := source.Observe(t.Context(), requestFor(1, end.Add(slot))); err != nil {
 		t.Errorf("another namespace: %v", err)
 	}
 }
@@ -354,7 +357,7 @@ func TestThin(t *testing.T) {
 	wanted := target{namespace: "ns0", prefix: "checkout-"}
 	end := time.Unix(at, 0)
 	for range 7 * 3600 / 5 {
-		end = end.Add(signal.Slot)
+		end = end.Add(slot)
 		f.note(wanted, end)
 		f.mutex.Lock()
 		f.keep(&fetch{at: end, reader: scope.NewReader(end)}, scope, end)
@@ -366,7 +369,7 @@ func TestThin(t *testing.T) {
 	for _, length := range []time.Duration{10 * time.Second, 45 * time.Second, time.Minute, 133 * time.Second, 10 * time.Minute, 47 * time.Minute,
 		2 * time.Hour, 6 * time.Hour} {
 		first, ok := f.startHeld(wanted, end.Add(-length), end)
-		if off := end.Sub(first.At) - length; !ok || off > signal.Slot || -off > max(length/tolerance, signal.Slot) {
+		if off := end.Sub(first.At) - length; !ok || off > slot || -off > max(length/tolerance, slot) {
 			t.Errorf("a window of %s is off by %s, found %t", length, off, ok)
 		}
 	}
@@ -377,12 +380,12 @@ func TestTrim(t *testing.T) {
 	server := &shop{}
 	source := newTestSource(t, server, 10*time.Second)
 	end := time.Unix(at, 0)
-	for slot := range 40 {
-		if _, err := source.Observe(t.Context(), requestFor(0, end.Add(time.Duration(slot)*signal.Slot))); err != nil {
+	for n := range 40 {
+		if _, err := source.Observe(t.Context(), requestFor(0, end.Add(time.Duration(n)*slot))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	end = end.Add(39 * signal.Slot)
+	end = end.Add(39 * slot)
 	pods := map[int]int{}
 	for _, held := range source.endpoints["default"].fleet.held {
 		pods[held.parts["ns0"].pods.Pods()]++
@@ -403,12 +406,28 @@ func TestForgets(t *testing.T) {
 	source := newTestSource(t, server, 10*time.Second)
 	observeAll(t, source, 2, time.Unix(at, 0))
 	server.take()
-	if _, err := source.Observe(t.Context(), requestFor(0, time.Unix(at, 0).Add(askedFor+signal.Slot))); err != nil {
+	if _, err := source.Observe(t.Context(), requestFor(0, time.Unix(at, 0).Add(askedFor+slot))); err != nil {
 		t.Fatal(err)
 	}
 	for _, asked := range server.take() {
 		if strings.Contains(asked, "ns1") {
 			t.Errorf("asked for a target that nobody asked for in a while: %s", asked)
 		}
+	}
+}
+
+// TestSlotBefore holds that a window's end never lies so far back that a fresh sample would count as stale.
+func TestSlotBefore(t *testing.T) {
+	for _, interval := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second, 15 * time.Second, time.Minute} {
+		f := newFleet(&endpoint{scrapeInterval: interval})
+		for ms := range 12000 {
+			end := time.Unix(at, 0).Add(time.Duration(ms) * time.Millisecond)
+			age := end.Sub(f.slotBefore(end))
+			window := signal.Window{ScrapeInterval: interval}
+			if age <= 0 || age+interval*3/2 > window.MaxSampleAge() {
+				t.Fatalf("scraped every %s: a window of %s before", interval, age)
+			}
+		}
+		f.close()
 	}
 }

@@ -12,9 +12,14 @@ import (
 	"github.com/gopacer/gopacer/internal/signal/promql"
 )
 
-// settle is how long after the time that it is asked about Prometheus is asked at the earliest: a scrape carries the time at which it began,
-// and one that was not stored yet would be in the answer to one query of a snapshot and not in that to another.
-const settle = time.Second
+// maxSettle is how long after the time that it is asked about Prometheus is asked at the earliest, at most: a scrape carries the time at
+// which it began, and one that was not stored yet would be in the answer to one query of a snapshot and not in that to another.
+const maxSettle = time.Second
+
+// slotBefore is the latest slot that has settled.
+func (f *fleet) slotBefore(end time.Time) time.Time {
+	return end.Add(-min(maxSettle, f.slot/2)).Truncate(f.slot)
+}
 
 // Source asks the configured providers. It is safe for concurrent use; connections and snapshots are kept per provider.
 type Source struct {
@@ -74,7 +79,7 @@ func (s *Source) Observe(ctx context.Context, request signal.Request) (signal.Wi
 	if err != nil {
 		return signal.Window{}, err
 	}
-	end := request.End.Add(-settle).Truncate(signal.Slot)
+	end := endpoint.fleet.slotBefore(request.End)
 	moments, err := endpoint.fleet.window(ctx, targetOf(request), end, request.Length)
 	if err != nil {
 		return signal.Window{}, err

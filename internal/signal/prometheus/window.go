@@ -51,14 +51,14 @@ func (f *fleet) window(ctx context.Context, t target, end time.Time, length time
 // start is where the window starts: a snapshot that is held, or one that Prometheus is asked for, once, after a restart of the manager
 // or a silence of Prometheus. Then some in between are asked for as well.
 func (f *fleet) start(ctx context.Context, t target, end time.Time, length time.Duration) (signal.Moment, error) {
-	wanted := roundUp(end.Add(-length), signal.Slot)
-	if latest := end.Add(-signal.Slot); wanted.After(latest) {
+	wanted := roundUp(end.Add(-length), f.slot)
+	if latest := end.Add(-f.slot); wanted.After(latest) {
 		wanted = latest
 	}
 	if held, ok := f.startHeld(t, wanted, end); ok {
 		return held, nil
 	}
-	start, others := backfill(wanted, end, f.endpoint.scrapeInterval)
+	start, others := f.backfill(wanted, end)
 	first := signal.Moment{At: start}
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -82,11 +82,11 @@ func (f *fleet) start(ctx context.Context, t target, end time.Time, length time.
 func (f *fleet) startHeld(t target, wanted, end time.Time) (signal.Moment, bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	near := max(end.Sub(wanted)/tolerance, signal.Slot)
+	near := max(end.Sub(wanted)/tolerance, f.slot)
 	var found signal.Moment
 	for _, held := range f.sorted() {
 		known, ok := f.part(t, held.at)
-		if !ok || known.err != nil || !held.at.Before(end) || held.at.After(wanted.Add(near)) || wanted.Sub(held.at) > signal.Slot {
+		if !ok || known.err != nil || !held.at.Before(end) || held.at.After(wanted.Add(near)) || wanted.Sub(held.at) > f.slot {
 			continue
 		}
 		found = signal.Moment{At: held.at, Part: known.pods}
@@ -111,11 +111,11 @@ func (f *fleet) use(at, end time.Time) {
 
 // backfill chooses the times to ask for. They lie on grids that do not move with the window's end, so that other policies, and the
 // next look, want the same.
-func backfill(wanted, end time.Time, scrapeInterval time.Duration) (start time.Time, others []time.Time) {
+func (f *fleet) backfill(wanted, end time.Time) (start time.Time, others []time.Time) {
 	length := end.Sub(wanted)
-	start = roundUp(wanted, gridBelow(length/tolerance))
-	apart := max(length/(maxBackfill+1), scrapeInterval)
-	apart = (apart + signal.Slot - 1).Truncate(signal.Slot)
+	start = roundUp(wanted, f.gridBelow(length/tolerance))
+	apart := max(length/(maxBackfill+1), f.endpoint.scrapeInterval)
+	apart = (apart + f.slot - 1).Truncate(f.slot)
 	for at := start.Truncate(apart).Add(apart); at.Before(end) && len(others) < maxBackfill; at = at.Add(apart) {
 		others = append(others, at)
 	}
@@ -123,8 +123,8 @@ func backfill(wanted, end time.Time, scrapeInterval time.Duration) (start time.T
 }
 
 // gridBelow is the coarsest grid that is not wider.
-func gridBelow(width time.Duration) time.Duration {
-	grid := signal.Slot
+func (f *fleet) gridBelow(width time.Duration) time.Duration {
+	grid := f.slot
 	for _, wider := range []time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute} {
 		if wider <= width {
 			grid = wider
