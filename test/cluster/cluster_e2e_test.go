@@ -68,6 +68,10 @@ func TestClusterRunsPods(t *testing.T) {
 	t.Run("Prometheus scrapes pods", func(t *testing.T) {
 		awaitAnswer(t, running.PrometheusURL()+"/api/v1/query?query="+url.QueryEscape("count(echo_info)"), `"3"`)
 	})
+	t.Run("Prometheus scrapes what the kubelet says of containers", func(t *testing.T) {
+		query := `count(container_memory_working_set_bytes{namespace="default",pod=~"echo-.+",container="echo"})`
+		awaitAnswer(t, running.PrometheusURL()+"/api/v1/query?query="+url.QueryEscape(query), `"3"`)
+	})
 	t.Run("logs are read", func(t *testing.T) {
 		if logs := kubectl(t, running, "logs", "deployment/echo"); !strings.Contains(logs, "serving as echo-") {
 			t.Errorf("logs = %q, want what the pod wrote", logs)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"text/template"
@@ -40,6 +41,11 @@ func (facts) PauseImage() string  { return pauseImage }
 func (facts) HostAddress() string { return hostAddress.String() }
 func (facts) PodNetwork() string  { return podNetwork.String() }
 func (facts) NodeName() string    { return nodeName }
+
+// KubeletAddress is where the kubelet serves its own metrics and cAdvisor's.
+func (facts) KubeletAddress() string {
+	return netip.AddrPortFrom(hostAddress, kubeletPort).String()
+}
 func (facts) BridgeName() string  { return bridgeName }
 func (facts) NetworkName() string { return networkName }
 func (facts) Group() string       { return groupName }

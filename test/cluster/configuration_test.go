@@ -64,6 +64,41 @@ func TestConfigurationsNameNoOtherPlaces(t *testing.T) {
 	}
 }
 
+// TestPrometheusScrapesContainers holds that the kubelet is scraped where it listens, and of its metrics only a few are kept.
+func TestPrometheusScrapesContainers(t *testing.T) {
+	content, err := testFacts(t).render("prometheus.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed struct {
+		Jobs []struct {
+			Name    string                       `json:"job_name"`
+			Path    string                       `json:"metrics_path"`
+			Static  []struct{ Targets []string } `json:"static_configs"`
+			Relabel []struct {
+				Labels        []string `json:"source_labels"`
+				Regex, Action string
+			} `json:"metric_relabel_configs"`
+		} `json:"scrape_configs"`
+	}
+	if err := yaml.Unmarshal(content, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	job := parsed.Jobs[len(parsed.Jobs)-1]
+	if job.Name != "cadvisor" || job.Path != "/metrics/cadvisor" || job.Static[0].Targets[0] != "10.210.0.1:10250" {
+		t.Errorf("the last job is %+v, want one for the kubelet's cAdvisor", job)
+	}
+	kept := regexp.MustCompile("^(?:" + job.Relabel[0].Regex + ")$")
+	for metric, want := range map[string]bool{
+		"container_cpu_cfs_periods_total": true, "container_cpu_cfs_throttled_periods_total": true, "container_memory_working_set_bytes": true,
+		"container_oom_events_total": true, "container_fs_reads_total": false, "container_memory_rss": false,
+	} {
+		if got := kept.MatchString(metric); got != want || job.Relabel[0].Action != "keep" {
+			t.Errorf("%s is kept: %t, want %t", metric, got, want)
+		}
+	}
+}
+
 func TestCertificatesAreTrustedByTheirAuthorityAlone(t *testing.T) {
 	l := testFacts(t).layout
 	if err := l.writeCertificates(); err != nil {

@@ -20,16 +20,17 @@ const (
 	prometheusObjectName = "prometheus"
 )
 
-// createObjects makes what Prometheus needs: the right to find pods, and an address at which
+// createObjects makes what Prometheus needs: the right to find pods and to read the kubelet's metrics, and an address at which
 // software in the cluster reaches it. It runs beside the cluster, so the Service has no selector.
 func createObjects(ctx context.Context, client kubernetes.Interface) error {
 	name := metav1.ObjectMeta{Name: prometheusObjectName}
 	inMonitoring := metav1.ObjectMeta{Name: prometheusObjectName, Namespace: monitoringNamespace}
 	creations := []func() error{
 		func() error {
-			role := &rbacv1.ClusterRole{ObjectMeta: name, Rules: []rbacv1.PolicyRule{{
-				APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"},
-			}}}
+			role := &rbacv1.ClusterRole{ObjectMeta: name, Rules: []rbacv1.PolicyRule{
+				{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}},
+				{APIGroups: []string{""}, Resources: []string{"nodes/metrics"}, Verbs: []string{"get"}},
+			}}
 			_, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
 			return err
 		},
