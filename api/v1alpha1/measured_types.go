@@ -79,9 +79,9 @@ type Rung struct {
 type Standing string
 
 const (
-	// StandingPareto: no other rung is as good in CPU, latency and memory, and better in one.
+	// StandingPareto says that no other rung is as good in CPU, latency and memory, and better in one.
 	StandingPareto Standing = "Pareto"
-	// StandingDominated: some other rung is.
+	// StandingDominated says that some other rung is.
 	StandingDominated Standing = "Dominated"
 )
 

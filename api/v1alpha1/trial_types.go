@@ -78,9 +78,10 @@ const (
 type HarmLayout string
 
 const (
-	// HarmGuardrailsOnly: there are too few pods for a test whose false alarms are bounded. Absolute limits, and three bad windows in a row, revert.
+	// HarmGuardrailsOnly says that there are too few pods for a test whose false alarms are bounded. Absolute
+	// limits, and three bad windows in a row, revert.
 	HarmGuardrailsOnly HarmLayout = "GuardrailsOnly"
-	// HarmStatistical: a test over the pods reverts as well.
+	// HarmStatistical says that a test over the pods reverts as well.
 	HarmStatistical HarmLayout = "Statistical"
 )
 
