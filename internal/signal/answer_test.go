@@ -96,8 +96,8 @@ func TestReadOnlyAsked(t *testing.T) {
 		}
 	}
 	for namespace, part := range reader.Parts() {
-		if part.Pods() != 0 {
-			t.Errorf("%d pods in namespace %s, want none", part.Pods(), namespace)
+		if len(part.pods) != 0 {
+			t.Errorf("%d pods in namespace %s, want none", len(part.pods), namespace)
 		}
 	}
 }

@@ -17,7 +17,12 @@ func finiteNumber(n float64) bool { return !math.IsNaN(n) && !math.IsInf(n, 0) }
 func (s series) count() Value { return s.value }
 
 // sumOf is the sum of a native histogram; of a classic one it is a series of its own.
-func (s series) sumOf() Value { return s.nativeSum }
+func (s series) sumOf() Value {
+	if s.native == nil {
+		return Value{}
+	}
+	return s.native.sum
+}
 
 // countRequests counts the requests of a pod by status. A pod that never failed has no series of a failure and has 0 failures, but only
 // where some series has a status at all: without that label nothing says what failed, and failures are Absent.

@@ -26,9 +26,6 @@ func (p Part) Keep(prefixes []string) Part {
 	return kept
 }
 
-// Pods is how many pods the part knows.
-func (p Part) Pods() int { return len(p.pods) }
-
 // sample is what one container of a pod exposed at one time; the container is empty where its series don't name one.
 type sample struct {
 	container string
@@ -72,13 +69,17 @@ type source struct {
 	codes                           string
 }
 
-// series is a counter of requests, or a native histogram of them, by status.
+// series is a counter of requests by status. Where it is a native histogram, that is there too, and its count is the value.
 type series struct {
 	source unique.Handle[source]
 	value  Value
-	native histogram
-	// nativeSum is the sum of a native histogram, in its unit.
-	nativeSum Value
+	native *nativeSeries
+}
+
+// nativeSeries is a native histogram with its sum, in its unit.
+type nativeSeries struct {
+	histogram histogram
+	sum       Value
 }
 
 // bucketed is a classic histogram; its source has no codes.
@@ -198,9 +199,11 @@ func (r *Reader) readSeries(owner *sample, found *model.Sample) {
 	read := series{source: r.source(found.Metric, r.labels)}
 	switch {
 	case found.Histogram != nil:
-		read.native = nativeHistogram(found.Histogram)
-		read.value = counted(finite(&model.Sample{Value: model.SampleValue(found.Histogram.Count)}))
-		read.nativeSum = counted(finite(&model.Sample{Value: model.SampleValue(found.Histogram.Sum)}))
+		read.value = number(&model.Sample{Value: model.SampleValue(found.Histogram.Count)})
+		read.native = &nativeSeries{
+			histogram: nativeHistogram(found.Histogram),
+			sum:       number(&model.Sample{Value: model.SampleValue(found.Histogram.Sum)}),
+		}
 	case !isCounter(string(found.Metric[model.MetricNameLabel])):
 		// A summary's quantiles have the bare name that a native histogram would have.
 		return

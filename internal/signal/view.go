@@ -143,9 +143,12 @@ func (v view) histogram(p preset, metric string) histogram {
 	if state != Present {
 		return histogram{state: state}
 	}
-	all := make([]histogram, len(natives))
-	for i, native := range natives {
-		all[i] = native.native
+	all := make([]histogram, 0, len(natives))
+	for _, one := range natives {
+		if one.native == nil {
+			return histogram{state: Ambiguous}
+		}
+		all = append(all, one.native.histogram)
 	}
 	return sumHistograms(all)
 }

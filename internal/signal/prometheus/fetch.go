@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,7 +55,7 @@ func (f *fetch) ask(ctx context.Context, query signal.Query, depth int) error {
 		defer f.mutex.Unlock()
 		return f.reader.Read(query, value)
 	}})
-	if !errors.Is(err, ErrAnswerTooLarge) {
+	if !tooLarge(err) {
 		return err
 	}
 	one, other, ok := query.Split()
@@ -69,6 +70,11 @@ func (f *fetch) ask(ctx context.Context, query signal.Query, depth int) error {
 		return err
 	}
 	return f.ask(ctx, other, depth+1)
+}
+
+// tooLarge says that an answer is more than gopacer takes, or than Prometheus gives (its flag --query.max-samples).
+func tooLarge(err error) bool {
+	return errors.Is(err, ErrAnswerTooLarge) || (err != nil && strings.Contains(err.Error(), "query processing would load too many samples"))
 }
 
 func (f *fetch) giveUp(namespaces []string, err error) {
