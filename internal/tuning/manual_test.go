@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -117,4 +118,50 @@ func wider(in *Input) {
 	record := ended(*in, settings.Settings{GOGC: 5, MemoryLimitBytes: 1 << 29}, v1alpha1.TrialReverted, v1alpha1.ReasonNoGain)
 	record.Previous = &v1alpha1.Baseline{Settings: in.Baseline.API()}
 	in.History = []v1alpha1.TrialRecord{record}
+}
+
+func TestExplicitBounds(t *testing.T) {
+	tests := map[string]struct {
+		edit func(*Input)
+		want string
+	}{
+		"the lower bound itself": {func(in *Input) { in.Knobs.ExplicitMin, in.Strategy = 20, listed(settings.Settings{GOGC: 20}) }, "candidate 1 of 1 of the policy: GOGC=20"},
+		"the upper bound itself": {func(in *Input) { in.Knobs.ExplicitMax, in.Strategy = 300, listed(settings.Settings{GOGC: 300}) }, "candidate 1 of 1 of the policy: GOGC=300"},
+		"off, no upper bound":    {func(in *Input) { in.Knobs.ExplicitMin, in.Strategy = 20, listed(settings.Settings{GOGC: settings.Off}) }, "candidate 1 of 1 of the policy: GOGC=off"},
+		"the next one": {func(in *Input) {
+			in.Knobs.ExplicitMin, in.Strategy = 20, listed(settings.Settings{GOGC: 19}, settings.Settings{GOGC: 25})
+		}, "candidate 2 of 2 of the policy: GOGC=25"},
+		"a limit is not bounded": {func(in *Input) {
+			in.Knobs.ExplicitMin, in.Knobs.ExplicitMax, in.Strategy = 60, 70, listed(settings.Settings{MemoryLimitBytes: 1 << 30})
+		}, "candidate 1 of 1 of the policy: GOGC=50,GOMEMLIMIT=1073741824"},
+		"processors": {func(in *Input) { in.Strategy = listed(settings.Settings{GOMAXPROCS: 3}) }, "candidate 1 of 1 of the policy: GOGC=50,GOMAXPROCS=3"},
+		"debug keys": {func(in *Input) {
+			in.Baseline.GODEBUG, in.Strategy = "madvdontneed=0", listed(settings.Settings{GODEBUG: "disablethp=1"})
+		}, "candidate 1 of 1 of the policy: GOGC=50,GODEBUG=disablethp=1,madvdontneed=0"},
+	}
+	for name, test := range tests {
+		in := input()
+		test.edit(&in)
+		if got := Propose(in); got.Candidate == nil || got.Reason != test.want || got.Purpose != v1alpha1.PurposePromote || got.OutsideDeadband {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	for want, edit := range map[string]func(*Input){
+		"; candidate 1 of 1 of the policy, GOGC=19, lies below knobs.gogc.min, 20": func(in *Input) {
+			in.Knobs.ExplicitMin, in.Strategy = 20, listed(settings.Settings{GOGC: 19})
+		},
+		"; candidate 2 of 2 of the policy, GOGC=301, lies above knobs.gogc.max, 300": func(in *Input) {
+			in.Knobs.ExplicitMax, in.Strategy = 300, listed(settings.Settings{GOGC: 50}, settings.Settings{GOGC: 301})
+		},
+		"; candidate 1 of 1 of the policy, GOGC=off, lies above knobs.gogc.max, 300": func(in *Input) {
+			in.Knobs.ExplicitMax, in.Strategy = 300, listed(settings.Settings{GOGC: settings.Off})
+		},
+		"was tried": func(in *Input) { in.Knobs.ExplicitMax, in.Strategy = 40, listed(settings.Settings{GOGC: 50}) },
+	} {
+		in := input()
+		edit(&in)
+		if got := Propose(in); got.Candidate != nil || !strings.HasSuffix(got.Reason, want) {
+			t.Errorf("%q: %+v", want, got)
+		}
+	}
 }

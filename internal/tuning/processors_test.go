@@ -26,7 +26,7 @@ func TestProcessors(t *testing.T) {
 		"no more than wanted":             {func(in *Input) { waiting(in); in.Observed.RunnablePerProcessor = present(2) }, 0},
 		"how many wait is not known":      {func(in *Input) { waiting(in); in.Observed.RunnablePerProcessor = signal.Value{} }, 0},
 		"the rule is off":                 {func(in *Input) { waiting(in); in.Rules.RunnablePerProcessor = 0 }, 0},
-		"the limit is used":               {func(in *Input) { waiting(in); in.Observed.CPUCores = present(2.8) }, 0},
+		"the limit is used":               {func(in *Input) { waiting(in); in.Footing.CPULimitMilli, in.Observed.CPUCores = 2500, present(2) }, 0},
 		"how much is used is not known":   {func(in *Input) { waiting(in); in.Observed.CPUCores = signal.Value{} }, 0},
 		"throttled by 1%":                 {func(in *Input) { waiting(in); in.Observed.ThrottledShare = present(0.01) }, 4},
 		"throttled by more":               {func(in *Input) { waiting(in); in.Observed.ThrottledShare = present(0.011) }, 0},

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
@@ -83,6 +84,129 @@ func TestOnlyTheOwnFaultIsRemembered(t *testing.T) {
 			if !proposes(manual, reason) {
 				t.Errorf("manual %t: not proposed again after %s", manual, reason)
 			}
+		}
+	}
+}
+
+func TestReject(t *testing.T) {
+	in := input()
+	at := metav1.NewTime(now.Add(-time.Hour).Add(RejectionMemory))
+	record := ended(in, settings.Settings{GOGC: 75}, v1alpha1.TrialReverted, v1alpha1.ReasonNoGain)
+	entry := v1alpha1.Rejection{Settings: record.Candidate, Footing: record.Footing, GoVersion: "go1.26", Reason: v1alpha1.ReasonNoGain, Until: at}
+	other := entry
+	other.Settings = settings.Settings{GOGC: 150}.API()
+	older := entry
+	older.Reason, older.Until = v1alpha1.ReasonWorse, later()
+	elsewhere := older
+	elsewhere.GoVersion = "go1.25"
+	expired := other
+	expired.Until = metav1.NewTime(now)
+	broken := entry
+	broken.Settings = settings.Settings{MemoryLimitBytes: -1}.API()
+	tests := map[string]struct {
+		before []v1alpha1.Rejection
+		edit   func(*v1alpha1.TrialRecord)
+		want   []v1alpha1.Rejection
+	}{
+		"the first":               {nil, nil, []v1alpha1.Rejection{entry}},
+		"the newest first":        {[]v1alpha1.Rejection{other}, nil, []v1alpha1.Rejection{entry, other}},
+		"the same again":          {[]v1alpha1.Rejection{other, older}, nil, []v1alpha1.Rejection{entry, other}},
+		"of another Go":           {[]v1alpha1.Rejection{elsewhere}, nil, []v1alpha1.Rejection{entry, elsewhere}},
+		"what expires":            {[]v1alpha1.Rejection{expired, other}, nil, []v1alpha1.Rejection{entry, other}},
+		"what can't be read":      {[]v1alpha1.Rejection{broken}, nil, []v1alpha1.Rejection{entry, broken}},
+		"a promotion":             {[]v1alpha1.Rejection{other, expired}, func(r *v1alpha1.TrialRecord) { r.Result = v1alpha1.TrialPromoted }, []v1alpha1.Rejection{other}},
+		"a recommendation":        {nil, func(r *v1alpha1.TrialRecord) { r.Result = v1alpha1.TrialRecommended }, nil},
+		"a measurement":           {nil, func(r *v1alpha1.TrialRecord) { r.Result = v1alpha1.TrialMeasured }, nil},
+		"not its own fault":       {nil, func(r *v1alpha1.TrialRecord) { r.Reason = v1alpha1.ReasonSharedBreach }, nil},
+		"a rung that did harm":    {nil, func(r *v1alpha1.TrialRecord) { r.Purpose = v1alpha1.PurposeMeasure }, []v1alpha1.Rejection{entry}},
+		"the baseline itself":     {nil, func(r *v1alpha1.TrialRecord) { r.Purpose = v1alpha1.PurposeCalibrate }, nil},
+		"seven days ago":          {nil, func(r *v1alpha1.TrialRecord) { r.EndedAt = metav1.NewTime(now.Add(-RejectionMemory)) }, nil},
+		"the same, not its fault": {[]v1alpha1.Rejection{older}, func(r *v1alpha1.TrialRecord) { r.Reason = v1alpha1.ReasonNoData }, []v1alpha1.Rejection{older}},
+	}
+	for name, test := range tests {
+		failed := record
+		if test.edit != nil {
+			test.edit(&failed)
+		}
+		if diff := cmp.Diff(test.want, Reject(test.before, failed, "go1.26.8", now)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestRejectionsAreBounded: the CRD admits 32, and the oldest goes.
+func TestRejectionsAreBounded(t *testing.T) {
+	in := input()
+	var list []v1alpha1.Rejection
+	for gogc := settings.GOGC(1); gogc <= 40; gogc++ {
+		list = Reject(list, ended(in, settings.Settings{GOGC: gogc}, v1alpha1.TrialReverted, v1alpha1.ReasonNoGain), "", now)
+	}
+	if len(list) != 32 || list[0].Settings.GOGC.IntValue() != 40 || list[31].Settings.GOGC.IntValue() != 9 {
+		t.Errorf("%d entries, from %v to %v", len(list), list[0].Settings.GOGC, list[len(list)-1].Settings.GOGC)
+	}
+}
+
+// TestRejectedList: what an entry speaks of is kept to its settings, footing, time and minor version of Go; an entry knows more than a record.
+func TestRejectedList(t *testing.T) {
+	in := input()
+	in.Knobs.TuneMemoryLimit, in.GoVersion = false, "go1.26.8"
+	candidate := settings.Settings{GOGC: 75}
+	record := ended(in, candidate, v1alpha1.TrialReverted, v1alpha1.ReasonNoGain)
+	entry := func(edit func(*v1alpha1.Rejection)) []v1alpha1.Rejection {
+		e := v1alpha1.Rejection{Settings: candidate.API(), Footing: in.Footing.API(), GoVersion: "go1.26", Until: later()}
+		if edit != nil {
+			edit(&e)
+		}
+		return []v1alpha1.Rejection{e}
+	}
+	tests := map[string]struct {
+		list     []v1alpha1.Rejection
+		history  []v1alpha1.TrialRecord
+		rejected bool
+	}{
+		"nothing":                     {nil, nil, false},
+		"listed":                      {entry(nil), nil, true},
+		"expired":                     {entry(func(e *v1alpha1.Rejection) { e.Until = metav1.NewTime(now) }), nil, false},
+		"other settings":              {entry(func(e *v1alpha1.Rejection) { e.Settings = settings.Settings{GOGC: 100}.API() }), nil, false},
+		"other resources":             {entry(func(e *v1alpha1.Rejection) { e.Footing = v1alpha1.Footing{} }), nil, false},
+		"another Go":                  {entry(func(e *v1alpha1.Rejection) { e.GoVersion = "go1.25" }), nil, false},
+		"a patch release":             {entry(func(e *v1alpha1.Rejection) { e.GoVersion = "go1.26.1" }), nil, true},
+		"an unknown Go":               {entry(func(e *v1alpha1.Rejection) { e.GoVersion = "" }), nil, true},
+		"a record":                    {nil, []v1alpha1.TrialRecord{record}, true},
+		"a record, another Go listed": {entry(func(e *v1alpha1.Rejection) { e.GoVersion = "go1.25" }), []v1alpha1.TrialRecord{record}, false},
+		"a record, others listed":     {entry(func(e *v1alpha1.Rejection) { e.Footing = v1alpha1.Footing{} }), []v1alpha1.TrialRecord{record}, true},
+		"a list that can't be read": {entry(func(e *v1alpha1.Rejection) {
+			e.Footing.Declared = settings.Settings{MemoryLimitBytes: -1}.API()
+		}), []v1alpha1.TrialRecord{record}, true},
+	}
+	for name, test := range tests {
+		in.Rejected, in.History = test.list, test.history
+		if got := Propose(in); (got.Candidate == nil) != test.rejected {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	in.Rejected, in.History, in.GoVersion = entry(nil), nil, ""
+	if got := Propose(in); got.Candidate != nil {
+		t.Errorf("a Go that is not known now: %+v", got)
+	}
+}
+
+func TestMinorVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"": "", "go1.26": "go1.26", "go1.26.8": "go1.26", "go1.26rc1": "go1.26", "go1.9.7": "go1.9", "devel go1.27-abc": "devel go1.27-abc",
+	} {
+		if got := minorVersion(version); got != want {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+	for version, want := range map[string]int{"go1.26.8": 26, "go1.9": 9} {
+		if got, ok := minorNumber(version); got != want || !ok {
+			t.Errorf("%q: %d %t, want %d", version, got, ok, want)
+		}
+	}
+	for _, version := range []string{"", "go1.", "go1.x", "go2", "devel"} {
+		if got, ok := minorNumber(version); ok {
+			t.Errorf("%q: %d", version, got)
 		}
 	}
 }
