@@ -35,7 +35,7 @@ func buckets(upTo100ms, upTo250ms, upTo1s, longer float64) []signal.Bucket {
 func sample(gcSeconds float64) signal.Pod {
 	return signal.Pod{
 		Requests: present(1000), FailedRequests: present(1), Latency: buckets(9000, 980, 10, 10), LatencyState: signal.Present,
-		GCCPUSeconds: present(gcSeconds), CPUSeconds: present(100), GCCycles: present(40),
+		RequestSeconds: present(20), GCCPUSeconds: present(gcSeconds), CPUSeconds: present(100), GCCycles: present(40),
 		SampleAge: 5 * time.Second, Coverage: 0.95, Sampled: true,
 	}
 }
@@ -145,16 +145,14 @@ var freshnessFaults = map[string]func(*signal.Pod){
 }
 
 // restsOn are the values of a pod that the questions of passing rest on.
-func restsOn(windowName string, canary bool) map[string]func(*signal.Pod) *signal.Value {
+func restsOn(windowName string) map[string]func(*signal.Pod) *signal.Value {
 	values := map[string]func(*signal.Pod) *signal.Value{}
-	if canary {
-		values["Requests"] = func(p *signal.Pod) *signal.Value { return &p.Requests }
-		values["FailedRequests"] = func(p *signal.Pod) *signal.Value { return &p.FailedRequests }
-	}
+	values["Requests"] = func(p *signal.Pod) *signal.Value { return &p.Requests }
+	values["FailedRequests"] = func(p *signal.Pod) *signal.Value { return &p.FailedRequests }
+	values["RequestSeconds"] = func(p *signal.Pod) *signal.Value { return &p.RequestSeconds }
+	values["CPUSeconds"] = func(p *signal.Pod) *signal.Value { return &p.CPUSeconds }
 	if windowName == "evidence" {
-		values["Requests"] = func(p *signal.Pod) *signal.Value { return &p.Requests }
 		values["GCCPUSeconds"] = func(p *signal.Pod) *signal.Value { return &p.GCCPUSeconds }
-		values["CPUSeconds"] = func(p *signal.Pod) *signal.Value { return &p.CPUSeconds }
 		values["GCCycles"] = func(p *signal.Pod) *signal.Value { return &p.GCCycles }
 	}
 	return values
@@ -165,8 +163,8 @@ func faults() []fault {
 	var all []fault
 	in := passing()
 	for _, w := range []string{"recent", "evidence"} {
-		for i, member := range append(in.Canary, in.Control...) {
-			all = append(all, podFaults(w, member.Name, i < len(in.Canary))...)
+		for _, member := range append(in.Canary, in.Control...) {
+			all = append(all, podFaults(w, member.Name)...)
 		}
 		all = append(all,
 			fault{name: "kept for a minute", window: w, apply: func(in *Input) { windowNamed(in, w).End = now.Add(-time.Minute) }},
@@ -182,12 +180,12 @@ func faults() []fault {
 		fault{name: "a control pod that nobody measured", apply: func(in *Input) { in.Control = append(in.Control, cohort("other", 1)...) }})
 }
 
-func podFaults(w, pod string, canary bool) []fault {
+func podFaults(w, pod string) []fault {
 	var all []fault
 	add := func(name string, edit func(*signal.Pod)) {
 		all = append(all, fault{name: name, window: w, pod: pod, apply: func(in *Input) { change(windowNamed(in, w), pod, edit) }})
 	}
-	for field, value := range restsOn(w, canary) {
+	for field, value := range restsOn(w) {
 		for name, bad := range valueFaults {
 			add(field+" "+name, func(p *signal.Pod) { *value(p) = bad })
 		}
@@ -195,10 +193,8 @@ func podFaults(w, pod string, canary bool) []fault {
 	for name, edit := range freshnessFaults {
 		add(name, edit)
 	}
-	if canary {
-		for name, edit := range histogramFaults {
-			add("histogram "+name, edit)
-		}
+	for name, edit := range histogramFaults {
+		add("histogram "+name, edit)
 	}
 	all = append(all, fault{name: "dropped", window: w, pod: pod, apply: func(in *Input) { delete(windowNamed(in, w).Pods, pod) }})
 	return all

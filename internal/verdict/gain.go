@@ -26,20 +26,20 @@ const (
 type objectiveSource struct {
 	signal v1alpha1.SignalName
 	what   string
-	read   func(signal.Pod) reading
+	read   func(*signal.Pod) reading
 	show   func(float64) string
 }
 
 func sourceOf(minimize v1alpha1.Minimize) objectiveSource {
 	switch minimize {
 	case v1alpha1.MinimizeMemory:
-		return objectiveSource{v1alpha1.SignalMemory, "resident memory", func(p signal.Pod) reading { return level(p.ResidentBytes) }, mebibytes}
+		return objectiveSource{v1alpha1.SignalMemory, "resident memory", func(p *signal.Pod) reading { return level(p.ResidentBytes) }, mebibytes}
 	case v1alpha1.MinimizeLatency:
 		return objectiveSource{v1alpha1.SignalRequestLatency, "mean time of a request",
-			func(p signal.Pod) reading { return ratio(p.RequestSeconds, p.Requests) }, milliseconds}
+			func(p *signal.Pod) reading { return ratio(p.RequestSeconds, p.Requests) }, milliseconds}
 	}
 	return objectiveSource{v1alpha1.SignalGCCPUPerRequest, "GC CPU time per request",
-		func(p signal.Pod) reading { return ratio(p.GCCPUSeconds, p.Requests) }, milliseconds}
+		func(p *signal.Pod) reading { return ratio(p.GCCPUSeconds, p.Requests) }, milliseconds}
 }
 
 // gainCheck compares the objective, pod by pod: pods are the replicates, not samples, since samples of one pod are alike.
@@ -57,7 +57,7 @@ func gainCheck(in Input) v1alpha1.Check {
 		check.Reason, check.Message = reason, message
 		return check
 	}
-	c := in.contrast(in.Evidence, source.read)
+	c := in.contrast(canary, control, source.read)
 	shift := c.comparison.shift()
 	gain := 1 - math.Exp(shift)
 	chance := c.comparison.chanceBelow(math.Log1p(-provenPart * in.Gain.MinShare))
@@ -109,7 +109,9 @@ func unfit(canary, control []signal.Pod) (reason, message string) {
 
 // unfit says why the objective can't be compared; empty where it can.
 func (s objectiveSource) unfit(canary, control []signal.Pod) (reason, message string) {
-	for _, pod := range slices.Concat(canary, control) {
+	pods := slices.Concat(canary, control)
+	for i := range pods {
+		pod := &pods[i]
 		if s.signal != v1alpha1.SignalGCCPUPerRequest {
 			if s.read(pod).state != readable {
 				return v1alpha1.ReasonNoData, "the " + s.what + " of a pod is not measured"

@@ -26,7 +26,7 @@ const (
 // guard is a signal that must not get worse.
 type guard struct {
 	signal v1alpha1.SignalName
-	read   func(signal.Pod) reading
+	read   func(*signal.Pod) reading
 	// ofRequests says that the signal is a share of requests; floor is by how much it may always rise.
 	ofRequests bool
 	floor      float64
@@ -39,27 +39,26 @@ type guard struct {
 }
 
 // guards that the windows have measurements for.
-func guards(in Input) []guard {
-	control := podsOf(in.Evidence, in.Control)
+func guards(slos []SLO, control []signal.Pod) []guard {
 	edge := tailEdge(control)
 	all := []guard{
 		{signal: v1alpha1.SignalRequestLatency, show: milliseconds,
-			read: func(p signal.Pod) reading { return ratio(p.RequestSeconds, p.Requests) }},
+			read: func(p *signal.Pod) reading { return ratio(p.RequestSeconds, p.Requests) }},
 		{signal: v1alpha1.SignalTailLatency, ofRequests: true, floor: alwaysSlow, counted: true, show: percent, of: " over " + seconds(edge),
-			read: func(p signal.Pod) reading { return slowShare(p, edge) }},
+			read: func(p *signal.Pod) reading { return slowShare(p, edge) }},
 	}
-	for _, slo := range in.SLOs {
+	for _, slo := range slos {
 		if slo.ThresholdSeconds <= 0 || slo.Query {
 			continue
 		}
 		edge := exactEdge(control, slo.ThresholdSeconds)
 		all = append(all, guard{signal: v1alpha1.SignalSlowRequests, ofRequests: true, floor: alwaysSlow, counted: true, show: percent,
-			of: " over " + seconds(edge), read: func(p signal.Pod) reading { return slowShare(p, edge) }})
+			of: " over " + seconds(edge), read: func(p *signal.Pod) reading { return slowShare(p, edge) }})
 	}
 	all = append(all,
 		guard{signal: v1alpha1.SignalErrors, ofRequests: true, floor: alwaysFailed, show: percent, read: failedShare},
 		guard{signal: v1alpha1.SignalCPUPerRequest, show: milliseconds,
-			read: func(p signal.Pod) reading { return ratio(p.CPUSeconds, p.Requests) }})
+			read: func(p *signal.Pod) reading { return ratio(p.CPUSeconds, p.Requests) }})
 	return all
 }
 
@@ -68,7 +67,7 @@ type look struct {
 	guard
 	margin           Margin
 	recent, evidence contrast
-	// lookBefore is how many looks in a row were bad before this one.
+	// before is how many looks in a row were bad before this one.
 	before int32
 	// harmChance is the chance of a false alarm that a statistical test may have; 0 where it is off.
 	harmChance float64
@@ -82,9 +81,11 @@ func compareGuards(in Input) []look {
 		return nil
 	}
 	var looks []look
-	for _, g := range guards(in) {
+	recentCanary, recentControl := podsOf(in.Recent, in.Canary), podsOf(in.Recent, in.Control)
+	canary, control := podsOf(in.Evidence, in.Canary), podsOf(in.Evidence, in.Control)
+	for _, g := range guards(in.SLOs, control) {
 		one := look{
-			guard: g, margin: in.marginOf(g.signal), recent: in.contrast(in.Recent, g.read), evidence: in.contrast(in.Evidence, g.read),
+			guard: g, margin: in.marginOf(g.signal), recent: in.contrast(recentCanary, recentControl, g.read), evidence: in.contrast(canary, control, g.read),
 			before: badBefore(in.BadWindows, string(g.signal)), judgeGain: in.JudgeGain, query: queryOf(in.Evidence, g.signal),
 		}
 		if one.recent.measured() || one.evidence.measured() {

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// assurance is the chance with which a harmless candidate passes one guard at the margin that was settled for it. There are about five
-	// guards with a say, and all must pass.
-	assurance = 0.99
+	// assurance is the chance with which a harmless candidate passes one guard, at one look, at the margin that was settled for it. All guards
+	// must pass, about five with a say, but later looks see more. A wider margin would let more harm pass.
+	assurance = 0.97
 	// shareStretch is how much more the share of requests above an edge moves than their time does: by ln(1/share) where the tail is
 	// exponential, which is 3 to 7 for shares of 5% to 0.1%. The bound on margins is meant for times.
 	shareStretch = 5
@@ -69,7 +69,7 @@ type Shortage struct {
 }
 
 // SettleMargins gives each signal the larger of its default and what the pods at hand can resolve: the margin at which a candidate that
-// does nothing passes the exact test of non-inferiority with a chance of 0.99. Where that is beyond the bound, it says what is short. The
+// does nothing passes the exact test of non-inferiority with a chance of 0.97. Where that is beyond the bound, it says what is short. The
 // time to start keeps its default: it is measured but once a pod, and an estimate decides on it.
 func SettleMargins(in MarginInput) ([]v1alpha1.Margin, *Shortage) {
 	var margins []v1alpha1.Margin

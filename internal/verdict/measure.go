@@ -26,10 +26,10 @@ func measure(slo SLO, pods []signal.Pod) measured {
 	if len(pods) == 0 {
 		return measured{unusable: "there is no pod to measure"}
 	}
-	for _, pod := range pods {
-		one := measureFailed(pod)
+	for i := range pods {
+		one := measureFailed(&pods[i])
 		if slo.ThresholdSeconds > 0 {
-			one = measureSlow(pod, slo.ThresholdSeconds)
+			one = measureSlow(&pods[i], slo.ThresholdSeconds)
 		}
 		if one.unusable != "" {
 			sum.unusable = one.unusable
@@ -55,7 +55,7 @@ func usable(value signal.Value) bool {
 
 func finite(number float64) bool { return number >= 0 && !math.IsInf(number, 1) }
 
-func measureFailed(pod signal.Pod) measured {
+func measureFailed(pod *signal.Pod) measured {
 	if !usable(pod.Requests) || !usable(pod.FailedRequests) {
 		return measured{unusable: "requests are not counted"}
 	}
@@ -66,7 +66,7 @@ func measureFailed(pod signal.Pod) measured {
 // relativeTolerance absorbs rounding: of an edge that was written as 0.1 and one computed from 100ms, and of extrapolated counts.
 const relativeTolerance = 1e-9
 
-func measureSlow(pod signal.Pod, thresholdSeconds float64) measured {
+func measureSlow(pod *signal.Pod, thresholdSeconds float64) measured {
 	if pod.LatencyState != signal.Present || !sound(pod.Latency) {
 		return measured{unusable: "no usable latency histogram"}
 	}

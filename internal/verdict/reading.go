@@ -61,7 +61,7 @@ func share(bad, of float64) reading {
 	return reading{log: math.Log((bad + pseudoBad) / (of + 2*pseudoBad)), bad: bad, of: of, state: readable}
 }
 
-func failedShare(p signal.Pod) reading {
+func failedShare(p *signal.Pod) reading {
 	switch {
 	case p.FailedRequests.State == signal.Absent || p.Requests.State == signal.Absent:
 		return reading{}
@@ -72,13 +72,12 @@ func failedShare(p signal.Pod) reading {
 }
 
 // slowShare reads the requests above an edge that the pod's histogram has.
-func slowShare(p signal.Pod, edgeSeconds float64) reading {
+func slowShare(p *signal.Pod, edgeSeconds float64) reading {
 	if p.LatencyState == signal.Absent {
 		return reading{}
 	}
 	m := measureSlow(p, edgeSeconds)
-	switch {
-	case m.unusable != "" || m.betweenBuckets:
+	if m.unusable != "" || m.betweenBuckets {
 		return reading{state: unreadable}
 	}
 	return share(m.badLow, m.requests)
@@ -106,7 +105,8 @@ const tailShare = 0.05
 // mergedBuckets sums the histograms of pods up as shares of all requests; nil where they differ in their edges.
 func mergedBuckets(pods []signal.Pod) []signal.Bucket {
 	var merged []signal.Bucket
-	for _, pod := range pods {
+	for p := range pods {
+		pod := &pods[p]
 		if pod.LatencyState != signal.Present || !sound(pod.Latency) {
 			continue
 		}
@@ -149,21 +149,18 @@ type cohortReading struct {
 	readings   []reading
 	bad, of    float64
 	// counts of pods by what their readings are good for.
-	counts map[readingState]int
+	counts [readable + 1]int
 }
 
-func readCohort(window *signal.Window, members []Member, read func(signal.Pod) reading) cohortReading {
-	c := cohortReading{counts: map[readingState]int{}}
-	if window == nil {
-		return c
-	}
-	for _, member := range members {
-		one := read(window.Pods[member.Name])
+func readCohort(pods []signal.Pod, members []Member, read func(*signal.Pod) reading) cohortReading {
+	var c cohortReading
+	for i := range pods {
+		one := read(&pods[i])
 		c.counts[one.state]++
 		if one.state != readable {
 			continue
 		}
-		c.replicates = append(c.replicates, replicate{node: member.Node, log: one.log})
+		c.replicates = append(c.replicates, replicate{node: members[i].Node, log: one.log})
 		c.readings = append(c.readings, one)
 		c.bad, c.of = c.bad+one.bad, c.of+one.of
 	}
@@ -190,8 +187,8 @@ type contrast struct {
 	comparison      comparison
 }
 
-func (in Input) contrast(window *signal.Window, read func(signal.Pod) reading) contrast {
-	c := contrast{canary: readCohort(window, in.Canary, read), control: readCohort(window, in.Control, read)}
+func (in Input) contrast(canary, control []signal.Pod, read func(*signal.Pod) reading) contrast {
+	c := contrast{canary: readCohort(canary, in.Canary, read), control: readCohort(control, in.Control, read)}
 	c.comparison = compare(c.canary.replicates, c.control.replicates)
 	return c
 }

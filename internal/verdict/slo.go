@@ -29,7 +29,7 @@ func sloCheck(slo SLO, in Input) v1alpha1.Check {
 	if recent.Outcome == v1alpha1.OutcomeFail || blind {
 		check, beside, shown = recent, recentControl, in.Recent
 	}
-	check.Control = beside.Canary
+	check.Control, check.Query = beside.Canary, queryOf(shown, slo.signal())
 	switch {
 	case check.Outcome == v1alpha1.OutcomeFail &&
 		(control.Outcome == v1alpha1.OutcomeFail && !clearlyWorse(slo, in, shown, in.Evidence) ||
@@ -86,7 +86,7 @@ func sloOn(slo SLO, pods []signal.Pod) v1alpha1.Check {
 	check := v1alpha1.Check{Name: slo.Name, Limit: percent(slo.AllowedShare), Outcome: v1alpha1.OutcomeInvalid, Reason: v1alpha1.ReasonNoData}
 	bad := measure(slo, pods)
 	if bad.requests > 0 {
-		check.Canary = shareText(bad)
+		check.Canary, check.Samples = shareText(bad), wholeNumber(bad.requests)
 		check.Message = fmt.Sprintf("%s: %s of %.0f requests %s, allowed %s", slo.Name, shareText(bad), bad.requests, slo.badWord(), check.Limit)
 		check.Outcome, check.Reason = decide(slo, bad)
 	}
@@ -133,6 +133,13 @@ func (s SLO) breachReason() string {
 		return v1alpha1.ReasonLatencyBreached
 	}
 	return v1alpha1.ReasonErrorsBreached
+}
+
+func (s SLO) signal() v1alpha1.SignalName {
+	if s.ThresholdSeconds > 0 {
+		return v1alpha1.SignalSlowRequests
+	}
+	return v1alpha1.SignalErrors
 }
 
 func (s SLO) badWord() string {

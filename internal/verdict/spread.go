@@ -17,22 +17,23 @@ func Spreads(window *signal.Window, members []Member) []v1alpha1.Spread {
 	if window == nil || len(members) < minSpreadPods {
 		return nil
 	}
-	edge := tailEdge(podsOf(window, members))
+	pods := podsOf(window, members)
+	edge := tailEdge(pods)
 	sources := []struct {
 		signal     v1alpha1.SignalName
 		ofRequests bool
-		read       func(signal.Pod) reading
+		read       func(*signal.Pod) reading
 	}{
-		{v1alpha1.SignalRequestLatency, false, func(p signal.Pod) reading { return ratio(p.RequestSeconds, p.Requests) }},
-		{v1alpha1.SignalTailLatency, true, func(p signal.Pod) reading { return slowShare(p, edge) }},
+		{v1alpha1.SignalRequestLatency, false, func(p *signal.Pod) reading { return ratio(p.RequestSeconds, p.Requests) }},
+		{v1alpha1.SignalTailLatency, true, func(p *signal.Pod) reading { return slowShare(p, edge) }},
 		{v1alpha1.SignalErrors, true, failedShare},
-		{v1alpha1.SignalCPUPerRequest, false, func(p signal.Pod) reading { return ratio(p.CPUSeconds, p.Requests) }},
-		{v1alpha1.SignalGCCPUPerRequest, false, func(p signal.Pod) reading { return ratio(p.GCCPUSeconds, p.Requests) }},
-		{v1alpha1.SignalMemory, false, func(p signal.Pod) reading { return level(p.ResidentBytes) }},
+		{v1alpha1.SignalCPUPerRequest, false, func(p *signal.Pod) reading { return ratio(p.CPUSeconds, p.Requests) }},
+		{v1alpha1.SignalGCCPUPerRequest, false, func(p *signal.Pod) reading { return ratio(p.GCCPUSeconds, p.Requests) }},
+		{v1alpha1.SignalMemory, false, func(p *signal.Pod) reading { return level(p.ResidentBytes) }},
 	}
 	var spreads []v1alpha1.Spread
 	for _, source := range sources {
-		cohort := readCohort(window, members, source.read)
+		cohort := readCohort(pods, members, source.read)
 		if len(cohort.readings) < len(members) {
 			continue
 		}

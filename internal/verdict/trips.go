@@ -112,8 +112,9 @@ func breakerCheck(in Input) v1alpha1.Check {
 	}
 	check.Limit = percent(in.Breaker.Share)
 	failed, requests := 0.0, 0.0
-	for _, pod := range podsOf(window, in.Canary) {
-		if one := failedShare(pod); one.state == readable {
+	pods := podsOf(window, in.Canary)
+	for i := range pods {
+		if one := failedShare(&pods[i]); one.state == readable {
 			failed, requests = failed+one.bad, requests+one.of
 		}
 	}

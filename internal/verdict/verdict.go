@@ -5,10 +5,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/signal"
@@ -162,81 +159,6 @@ func (in Input) sized(verdict v1alpha1.Verdict) v1alpha1.Verdict {
 // JudgeHealth gives the verdict over the guardrails from the Kubernetes API alone; during warm-up nothing else acts.
 func JudgeHealth(now time.Time, canary, control []Member) v1alpha1.Verdict {
 	return Combine(now, Guardrails(now, canary, control))
-}
-
-// Combine sums checks up. The verdict takes reason and message from the first of the weightiest checks, and
-// the messages of all where all pass.
-func Combine(now time.Time, checks []v1alpha1.Check) v1alpha1.Verdict {
-	checks = slices.Clone(checks)
-	verdict := v1alpha1.Verdict{Outcome: v1alpha1.OutcomePass, Reason: v1alpha1.ReasonPassed, At: metav1.NewTime(now), Checks: checks}
-	heaviest := 0
-	for i, check := range checks {
-		checks[i].Message = shorten(check.Message)
-		if weight(check) > heaviest {
-			heaviest = weight(check)
-			verdict.Outcome, verdict.Reason, verdict.Message = check.Outcome, check.Reason, checks[i].Message
-		}
-	}
-	if verdict.Outcome == v1alpha1.OutcomePass {
-		verdict.Message = shorten(strings.Join(messages(checks), "; "))
-	}
-	return verdict
-}
-
-func messages(checks []v1alpha1.Check) []string {
-	var told []string
-	for _, check := range checks {
-		if check.Message != "" {
-			told = append(told, check.Message)
-		}
-	}
-	return told
-}
-
-// weight puts the canary's own breach above one that the control pods share: the shared one excuses the candidate, so it must not hide
-// what the candidate alone has done. That it brings no gain is the least that can be said against it.
-func weight(check v1alpha1.Check) int {
-	switch {
-	case check.Outcome == v1alpha1.OutcomePass:
-		return 0
-	case check.Outcome == v1alpha1.OutcomeInconclusive && check.Reason == v1alpha1.ReasonGainUnproven:
-		return 1
-	case check.Outcome == v1alpha1.OutcomeInconclusive:
-		return 2
-	case check.Outcome == v1alpha1.OutcomeFail && check.Reason == v1alpha1.ReasonSharedBreach:
-		return 4
-	case check.Outcome == v1alpha1.OutcomeFail && check.Reason == v1alpha1.ReasonNoGain:
-		return 5
-	case check.Outcome == v1alpha1.OutcomeFail:
-		return 6
-	default: // Invalid, and whatever a newer version may have written
-		return 3
-	}
-}
-
-// maxChecks is the bound that the CRD sets.
-const maxChecks = 24
-
-// bounded leaves out passing checks, the last first, where there are more than fit.
-func bounded(checks []v1alpha1.Check) []v1alpha1.Check {
-	for i := len(checks) - 1; i >= 0 && len(checks) > maxChecks; i-- {
-		if checks[i].Outcome == v1alpha1.OutcomePass {
-			checks = slices.Delete(checks, i, i+1)
-		}
-	}
-	return checks[:min(len(checks), maxChecks)]
-}
-
-// maxMessage is the bound that the CRD sets. Two pod names can be longer, and a verdict that the API server refuses would keep a
-// revert from being written.
-const maxMessage = 512
-
-func shorten(text string) string {
-	const ellipsis = "…"
-	if len(text) <= maxMessage {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxMessage-len(ellipsis)], "") + ellipsis
 }
 
 // MinCoverage is the share of a window's scrapes that must be there: below, an increase is mostly extrapolation.
