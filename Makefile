@@ -86,6 +86,15 @@ fuzz: ## Run every fuzz test for a few seconds (FUZZ_TIME=5s).
 		echo "$$(dirname $$file) $${name#func }"; \
 		go test -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime $(FUZZ_TIME) "./$$(dirname $$file)" || exit 1; done
 
+# The rooms that decide. A mutant that its tests let live is a decision that nobody holds.
+MUTATED ?= internal/verdict internal/tuning
+
+.PHONY: mutate
+mutate: $(GREMLINS) ## Change the rooms that decide, one place at a time, and fail if the tests notice less than 80 % (over an hour on two cores).
+	@mkdir -p out/mutation
+	@for room in $(MUTATED); do \
+		$(GREMLINS) unleash --workers 2 --timeout-coefficient 10 --threshold-efficacy 80 --output out/mutation/$$(basename $$room).json ./$$room || exit 1; done
+
 ##@ Product
 
 .PHONY: build

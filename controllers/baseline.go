@@ -56,6 +56,9 @@ func (p *pass) expectPromoted() bool {
 
 func (p *pass) showTarget() {
 	found := v1alpha1.TargetStatus{Container: p.target.Container, Footing: p.target.Footing.API()}
+	if old := p.policy.Status.Target; old != nil && old.Container == found.Container {
+		found.GoVersion, found.Latency = old.GoVersion, old.Latency
+	}
 	if old := p.policy.Status.Target; old == nil || !equality.Semantic.DeepEqual(*old, found) {
 		p.policy.Status.Target = &found
 	}

@@ -61,7 +61,7 @@ func TestDeletion(t *testing.T) {
 			}
 			w.delete()
 			took := w.runGone()
-			if got := w.running("50"); got != test.tuned {
+			if got := w.running("35"); got != test.tuned {
 				t.Errorf("%d pods run the candidate, want %d: %v", got, test.tuned, w.gogc())
 			}
 			if waited := took >= rollout.AdmissionBound; waited != test.bound {
@@ -93,16 +93,16 @@ func TestDeletionRace(t *testing.T) {
 	w.kubelet = nil
 	for range 10 {
 		w.pass(w.mustTurn().RequeueAfter)
-		if w.running("50") == 0 && !late {
+		if w.running("35") == 0 && !late {
 			late = true
-			w.giveLate("50")
+			w.giveLate("35")
 		}
 	}
 	if !late {
 		t.Fatal("the pods were not restored")
 	}
 	w.runGone()
-	if got := w.running("50"); got != 0 {
+	if got := w.running("35"); got != 0 {
 		t.Errorf("%d pods run the candidate: %v", got, w.gogc())
 	}
 }
@@ -139,7 +139,7 @@ func TestDeletionOfConflicted(t *testing.T) {
 	}
 	w.delete()
 	w.runGone()
-	if got := w.running("50"); got != 6 {
+	if got := w.running("35"); got != 6 {
 		t.Errorf("%d pods of the older policy are left: %v", got, w.gogc())
 	}
 }

@@ -33,14 +33,17 @@ func newPolicy(name string) *v1alpha1.RuntimeTuningPolicy {
 				{Name: "latency", Latency: &v1alpha1.LatencySLO{Threshold: metav1.Duration{Duration: 100 * time.Millisecond}, Target: "99%"}},
 				{Name: "errors", Errors: &v1alpha1.ErrorsSLO{Max: "1%"}},
 			},
-			Analysis: v1alpha1.Analysis{Interval: seconds(10), WarmUp: seconds(20), NoDataTimeout: seconds(60)},
+			Analysis: v1alpha1.Analysis{
+				Interval: seconds(10), WarmUp: seconds(20), NoDataTimeout: seconds(60), GoodWindows: 1,
+				Breaker: v1alpha1.Breaker{Errors: "40%", For: seconds(20)},
+			},
 			Rollout: v1alpha1.Rollout{
 				Steps: []v1alpha1.Step{{Canary: intstr.FromInt32(3), Hold: seconds(20)}}, MaxUnavailable: ptr.To(intstr.FromInt32(1)),
 			},
 			Schedule: v1alpha1.Schedule{Cooldown: seconds(3600)},
 			Suspend:  v1alpha1.SuspendNone, DeletionPolicy: v1alpha1.DeletionRestore, Metrics: v1alpha1.Metrics{Provider: "default"},
 			Knobs: v1alpha1.Knobs{
-				GOGC:       v1alpha1.GOGCKnob{Mode: v1alpha1.KnobTune, Min: 50, Max: 200},
+				GOGC:       v1alpha1.GOGCKnob{Mode: v1alpha1.KnobTune, Min: 25, Max: 200},
 				GOMEMLIMIT: v1alpha1.GOMEMLIMITKnob{Mode: v1alpha1.KnobTune, PercentOfLimit: "90%"},
 			},
 			Objective: v1alpha1.Objective{Minimize: v1alpha1.MinimizeGCCPU, MinGain: "5%"},
@@ -169,7 +172,7 @@ func measuredPod(pod *corev1.Pod, length float64) signal.Pod {
 	}
 	requests, cpu := 20*length, 0.2*length
 	return signal.Pod{
-		Requests: present(requests), FailedRequests: present(0), Latency: slow(requests, 0), LatencyState: signal.Present,
+		Requests: present(requests), FailedRequests: present(0), RequestSeconds: present(requests / 100), Latency: slow(requests, 0), LatencyState: signal.Present,
 		GCCPUSeconds: present(0.2 * cpu * 25 / float64(gogc)), CPUSeconds: present(cpu), GCCycles: present(50), GCCyclesTotal: present(100),
 		GCPauseSeconds: present(1e-4), ResidentBytes: present(1e8), LiveHeapBytes: present(2e7), StackAndGlobalBytes: present(1e6),
 		TotalMemoryBytes: present(1.2e8), GOGCPercent: present(float64(gogc)), MemoryLimitBytes: present(math.MaxInt64), GOMAXPROCS: present(1),

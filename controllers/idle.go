@@ -3,22 +3,16 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
-	"github.com/gopacer/gopacer/internal/rollout"
 	"github.com/gopacer/gopacer/internal/settings"
-	"github.com/gopacer/gopacer/internal/tuning"
 	"github.com/gopacer/gopacer/internal/workload"
 )
 
 // idle goes through what may keep a trial from starting, and starts one where nothing does. The first answer is the summary.
 func (r *Reconciler) idle(ctx context.Context, p *pass) error {
 	for _, ask := range []func(context.Context, *pass) (*summary, error){
-		r.refused, r.conflicted, r.settleBaseline, suspended, r.repair, waitForTarget, tooFewReplicas, r.measureAndPropose,
+		r.refused, r.conflicted, r.settleBaseline, suspended, r.repair, waitForTarget, tooFewReplicas, r.approved, r.measureAndPropose,
 	} {
 		answer, err := ask(ctx, p)
 		if err != nil {
@@ -29,17 +23,35 @@ func (r *Reconciler) idle(ctx context.Context, p *pass) error {
 			break
 		}
 	}
-	if p.policy.Spec.Mode != v1alpha1.ModeRecommend || !keepsRecommendation(p.summary.reason) {
+	if !p.keepsRecommendation() {
 		p.policy.Status.Recommendation = nil
 	}
 	return nil
 }
 
-// keepsRecommendation says that a recommendation is as good as it was: it is made again, or the target can't be measured just now.
-func keepsRecommendation(reason string) bool {
-	switch reason {
+// keepsRecommendation says that a recommendation is as good as it was. One that a trial made stands until it is the baseline, or what it was
+// tried on has changed. Another stands where it is made again, or the target can't be measured just now.
+func (p *pass) keepsRecommendation() bool {
+	if p.policy.Spec.Mode == v1alpha1.ModeAuto {
+		return p.policy.Status.Trial != nil || p.awaitsApproval() && p.recommendedOnThis()
+	}
+	switch p.summary.reason {
 	case v1alpha1.ReasonRecommended, v1alpha1.ReasonWaitingForTarget, v1alpha1.ReasonNoTraffic, v1alpha1.ReasonPrometheusUnavailable:
+		return p.policy.Spec.Mode == v1alpha1.ModeRecommend
+	}
+	return false
+}
+
+// recommendedOnThis says that the trial behind the recommendation ran on the target as it is. While the target can't be read, it may have.
+func (p *pass) recommendedOnThis() bool {
+	if p.refusal != nil || p.misconfigured != nil {
 		return true
+	}
+	for _, record := range p.policy.Status.History {
+		if record.Result == v1alpha1.TrialRecommended {
+			footing, err := settings.FootingFromAPI(record.Footing)
+			return err == nil && footing == p.target.Footing
+		}
 	}
 	return false
 }
@@ -94,70 +106,4 @@ func tooFewReplicas(_ context.Context, p *pass) (*summary, error) {
 		return &few, nil
 	}
 	return nil, nil
-}
-
-func (r *Reconciler) propose(ctx context.Context, p *pass, seen tuning.Observation) (*summary, error) {
-	mode := p.policy.Spec.Mode
-	if mode != v1alpha1.ModeRecommend && mode != v1alpha1.ModeAuto { // a mode that this version does not know may do the least
-		observing := well(v1alpha1.ReasonObserving, "all signals are there; set spec.mode to Recommend to see a candidate, or to Auto to try it")
-		return &observing, nil
-	}
-	status := &p.policy.Status
-	proposal := tuning.Propose(tuning.Input{
-		Now: p.now, Baseline: p.expected, Footing: p.target.Footing, Knobs: p.plan.knobs, Strategy: p.plan.strategy, Observed: seen,
-		Objective: tuning.Objective{Minimize: p.policy.Spec.Objective.Minimize, MinGain: p.plan.Gain.MinShare, MinCPUGain: p.plan.Gain.MinCPUShare},
-		Streak:    tuning.DeadbandLooks, History: status.History, Rejected: status.Rejected, Sweep: status.Sweep,
-	})
-	switch {
-	case proposal.Blocked != "":
-		blocked := unwell(proposal.Blocked, proposal.Reason)
-		return &blocked, nil
-	case proposal.Candidate == nil:
-		tuned := well(v1alpha1.ReasonTuned, proposal.Reason)
-		return &tuned, nil
-	case mode == v1alpha1.ModeRecommend:
-		p.recommend(proposal)
-		recommended := well(v1alpha1.ReasonRecommended, "status.recommendation has a candidate: "+proposal.Candidate.Canonical())
-		return &recommended, nil
-	}
-	if until := p.policy.Status.CooldownUntil; until != nil && p.now.Before(until.Time) {
-		p.wait = min(p.wait, until.Sub(p.now))
-		cooling := well(v1alpha1.ReasonCooldown, "the next trial may start at "+until.UTC().Format(time.RFC3339))
-		return &cooling, nil
-	}
-	return r.start(ctx, p, *proposal.Candidate, proposal.Reason)
-}
-
-// recommend keeps a recommendation that says the same: its figures would make every look a write.
-func (p *pass) recommend(proposal tuning.Proposal) {
-	if old := p.policy.Status.Recommendation; old != nil {
-		if settled, err := settings.FromAPI(old.Settings); err == nil && settled == *proposal.Candidate {
-			return
-		}
-	}
-	p.policy.Status.Recommendation = &v1alpha1.Recommendation{
-		Settings: proposal.Candidate.API(), Reason: proposal.Reason, Predicted: proposal.Predicted.Text(), At: metav1.NewTime(p.now),
-	}
-}
-
-// start begins a trial on the target as the API server has it now. The finalizer comes first: from the first slot on there is
-// something to restore.
-func (r *Reconciler) start(ctx context.Context, p *pass, candidate settings.Settings, reason string) (*summary, error) {
-	proposedOn := p.target.Footing
-	if err := p.load(ctx, r.Server); err != nil {
-		return nil, err
-	}
-	infeasible := p.plan.Feasible(int(p.target.Replicas)) != ""
-	if p.refusal != nil || p.target.RollingOut || p.target.Scaling || p.target.Footing != proposedOn || infeasible {
-		waiting := underWay(v1alpha1.ReasonWaitingForTarget, "the target has just changed")
-		return &waiting, nil
-	}
-	if !controllerutil.ContainsFinalizer(p.policy, v1alpha1.Finalizer) {
-		p.finalizer = addFinalizer
-		p.unchanged = true
-		return &summary{}, nil
-	}
-	p.policy.Status.Trials++
-	p.take(rollout.Start(p.view(), p.policy.Status.Trials, candidate, reason, *p.policy.Status.Baseline))
-	return &p.summary, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/rollout"
 	"github.com/gopacer/gopacer/internal/signal"
 	"github.com/gopacer/gopacer/internal/signal/prometheus"
 	"github.com/gopacer/gopacer/internal/tuning"
@@ -18,10 +19,10 @@ const maxIdleWindow = 10 * time.Minute
 
 // measurement is what a window shows of a target at rest.
 type measurement struct {
-	window  signal.Window
-	members []verdict.Member
-	pods    []signal.Pod
-	seen    tuning.Observation
+	window   signal.Window
+	members  []verdict.Member
+	pods     []signal.Pod
+	observed tuning.Observation
 }
 
 func (r *Reconciler) measureAndPropose(ctx context.Context, p *pass) (*summary, error) {
@@ -29,10 +30,11 @@ func (r *Reconciler) measureAndPropose(ctx context.Context, p *pass) (*summary, 
 	if err != nil || answer != nil {
 		return answer, err
 	}
-	if answer := p.baselineSLOs(measured); answer != nil {
+	p.showMeasured(measured)
+	if answer := p.baselineLimits(measured); answer != nil {
 		return answer, nil
 	}
-	return r.propose(ctx, p, measured.seen)
+	return r.propose(ctx, p, measured)
 }
 
 // measure asks Prometheus for the target at rest. Pods that are younger than the window are left out: their start lies in it.
@@ -44,7 +46,7 @@ func (r *Reconciler) measure(ctx context.Context, p *pass) (measurement, *summar
 	var names []string
 	for _, pod := range p.target.Pods {
 		if pod.Ready && !pod.Terminating && p.now.Sub(pod.ReadyChangedAt) >= length {
-			m.members = append(m.members, verdict.Member{Name: pod.Name, Health: pod.Health})
+			m.members = append(m.members, rollout.MemberOf(pod))
 			names = append(names, pod.Name)
 		}
 	}
@@ -126,16 +128,41 @@ func (r *Reconciler) fitForUse(p *pass, m *measurement) *summary {
 		quiet := unwell(v1alpha1.ReasonNoTraffic, fmt.Sprintf("fewer than %d requests in %s: nothing can be judged", verdict.MinRequests, m.window.Length))
 		return &quiet
 	}
-	seen, ok := tuning.Observe(m.window, m.pods)
+	observed, ok := tuning.Observe(m.window, m.pods)
 	if !ok {
 		unmeasured := stalled(v1alpha1.ReasonSignalUnavailable, "no pod has GC CPU time, CPU time and resident memory at once")
 		return &unmeasured
 	}
-	m.seen = seen
-	if seen.GCShare.OK() {
-		r.Metrics.sawGCShare(p.name(), seen.GCShare.Number)
-	}
+	m.observed = observed
+	r.Metrics.sawGCShare(p.name(), observed.GCShare.Number)
 	return nil
+}
+
+// showMeasured writes down what was found of the target that changes with its image only.
+func (p *pass) showMeasured(m measurement) {
+	target := p.policy.Status.Target
+	if target == nil {
+		return
+	}
+	for _, pod := range m.pods {
+		if pod.GoVersion != "" {
+			target.GoVersion = pod.GoVersion
+			break
+		}
+	}
+	if m.window.LatencyFound != "" {
+		target.Latency = m.window.LatencyFound
+	}
+}
+
+// baselineLimits keeps trials away from a target of which far too many requests fail, whatever its objectives.
+func (p *pass) baselineLimits(m measurement) *summary {
+	breaker := verdict.OnPods(verdict.SLO{Name: "breaker", AllowedShare: p.plan.Breaker.Share}, &m.window, m.members)
+	if breaker.Outcome == v1alpha1.OutcomeFail {
+		open := unwell(v1alpha1.ReasonBreakerOpen, "more requests fail than spec.analysis.breaker.errors: no setting is tried until it is over")
+		return &open
+	}
+	return p.baselineSLOs(m)
 }
 
 // baselineSLOs keeps trials away from a target that is in trouble already, and from objectives that the histogram can't decide.

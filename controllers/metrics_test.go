@@ -67,7 +67,7 @@ func TestMetricsOfTrial(t *testing.T) {
 	if got := testutil.ToFloat64(m.evictions.WithLabelValues(evicted)); got != 9 {
 		t.Errorf("%v evictions, want 3 canary, 3 control and 3 other pods", got)
 	}
-	if testutil.ToFloat64(m.verdicts.WithLabelValues("Pass")) == 0 || testutil.ToFloat64(m.gogc) != 50 {
+	if testutil.ToFloat64(m.verdicts.WithLabelValues("Pass")) == 0 || testutil.ToFloat64(m.gogc) != 35 {
 		t.Error("the verdict or the baseline is not shown")
 	}
 	w.delete()

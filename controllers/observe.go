@@ -50,7 +50,7 @@ func (r *Reconciler) tryObserve(ctx context.Context, p *pass, length time.Durati
 func (p *pass) request(length time.Duration) signal.Request {
 	return signal.Request{
 		Provider: p.policy.Spec.Metrics.Provider, Namespace: p.policy.Namespace, PodPrefix: p.policy.Spec.TargetRef.Name + "-",
-		Container: p.target.Container, Latency: signal.LatencyOf(p.policy.Spec.Metrics.Latency), Length: length, End: p.now,
+		Container: p.target.Container, Latency: signal.LatencyOf(p.policy.Spec.Metrics.Latency), Queries: p.plan.queries, Length: length, End: p.now,
 	}
 }
 

@@ -1,8 +1,6 @@
 package controllers
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,30 +11,28 @@ import (
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/rollout"
-	"github.com/gopacer/gopacer/internal/settings"
+	"github.com/gopacer/gopacer/internal/signal"
 	"github.com/gopacer/gopacer/internal/tuning"
-	"github.com/gopacer/gopacer/internal/verdict"
-)
-
-// minCPUGain is the least share of all CPU time that a candidate must save: below it nobody notices.
-const minCPUGain = 0.01
-
-// defaultMinGOGC and defaultMaxGOGC bound Feedback where a policy does not.
-const (
-	defaultMinGOGC = 25
-	defaultMaxGOGC = 200
 )
 
 // plan is a policy's spec in numbers.
 type plan struct {
 	rollout.Plan
-	knobs    tuning.Knobs
-	strategy tuning.Strategy
-	cooldown time.Duration
+	knobs     tuning.Knobs
+	objective tuning.Objective
+	rules     tuning.Rules
+	strategy  tuning.Strategy
+	cooldown  time.Duration
+	// margins are those of the tier or the policy, before they are settled; maxMargin is what none is widened beyond.
+	margins   map[v1alpha1.SignalName]float64
+	maxMargin float64
+	// queries of the policy's own, held to its namespace.
+	queries []signal.CustomQuery
 }
 
 // newPlan resolves a spec. Its errors are for specs that the CRD's rules let through by mistake, or that were stored by an older CRD.
-func newPlan(spec *v1alpha1.RuntimeTuningPolicySpec, replicas int) (plan, error) {
+func newPlan(policy *v1alpha1.RuntimeTuningPolicy, replicas int) (plan, error) {
+	spec := &policy.Spec
 	p := plan{
 		Plan: rollout.Plan{
 			Interval:      duration(spec.Analysis.Interval),
@@ -55,22 +51,14 @@ func newPlan(spec *v1alpha1.RuntimeTuningPolicySpec, replicas int) (plan, error)
 	if p.Steps, err = steps(spec.Rollout, replicas); err != nil {
 		return plan{}, err
 	}
-	if p.SLOs, err = objectives(spec.SLOs); err != nil {
+	if p.SLOs, p.queries, err = objectives(spec.SLOs, policy.Namespace); err != nil {
 		return plan{}, err
 	}
-	if p.Gain.MinShare, err = share(spec.Objective.MinGain); err != nil {
-		return plan{}, fmt.Errorf("spec.objective.minGain: %w", err)
-	}
-	p.Gain.MinCPUShare = minCPUGain
-	if p.knobs, err = knobs(spec.Knobs); err != nil {
+	if err := p.settleAnalysis(spec.Analysis); err != nil {
 		return plan{}, err
 	}
-	p.strategy.Type = spec.Strategy.Type
-	if p.strategy.Manual, err = candidates(spec.Strategy); err != nil {
+	if err := p.settleTuning(spec); err != nil {
 		return plan{}, err
-	}
-	if spec.Strategy.Sweep != nil {
-		p.strategy.Ladder = spec.Strategy.Sweep.Ladder
 	}
 	return p, nil
 }
@@ -86,6 +74,8 @@ func missingDefault(spec *v1alpha1.RuntimeTuningPolicySpec) string {
 		return "analysis.noDataTimeout"
 	case spec.Schedule.Cooldown == nil:
 		return "schedule.cooldown"
+	case duration(spec.Analysis.Breaker.For) <= 0:
+		return "analysis.breaker.for"
 	case spec.Rollout.MaxUnavailable == nil:
 		return "rollout.maxUnavailable"
 	}
@@ -122,62 +112,6 @@ func countOrPercent(value intstr.IntOrString) (intstr.IntOrString, error) {
 		return value, fmt.Errorf("%q is neither a count from 1 on nor a percentage from 1%% on", value.String())
 	}
 	return value, nil
-}
-
-func objectives(slos []v1alpha1.SLO) ([]verdict.SLO, error) {
-	var resolved []verdict.SLO
-	for _, slo := range slos {
-		one := verdict.SLO{Name: slo.Name}
-		var err error
-		switch {
-		case slo.Latency != nil && slo.Errors == nil && slo.Latency.Threshold.Duration > 0:
-			var target float64
-			target, err = share(slo.Latency.Target)
-			one.ThresholdSeconds, one.AllowedShare = slo.Latency.Threshold.Seconds(), 1-target
-		case slo.Errors != nil && slo.Latency == nil:
-			one.AllowedShare, err = share(slo.Errors.Max)
-		default:
-			err = errors.New("set exactly one of latency, with a threshold above 0s, and errors")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("spec.slos[%s]: %w", slo.Name, err)
-		}
-		resolved = append(resolved, one)
-	}
-	return resolved, nil
-}
-
-func knobs(spec v1alpha1.Knobs) (tuning.Knobs, error) {
-	limit, err := share(spec.GOMEMLIMIT.PercentOfLimit)
-	if err != nil {
-		return tuning.Knobs{}, fmt.Errorf("spec.knobs.gomemlimit.percentOfLimit: %w", err)
-	}
-	return tuning.Knobs{
-		TuneGOGC: spec.GOGC.Mode == v1alpha1.KnobTune,
-		MinGOGC:  settings.GOGC(cmp.Or(spec.GOGC.Min, defaultMinGOGC)), MaxGOGC: settings.GOGC(cmp.Or(spec.GOGC.Max, defaultMaxGOGC)),
-		ExplicitMin: settings.GOGC(spec.GOGC.Min), ExplicitMax: settings.GOGC(spec.GOGC.Max),
-		TuneMemoryLimit: spec.GOMEMLIMIT.Mode == v1alpha1.KnobTune, MemoryLimitShare: limit,
-		TuneProcessors: spec.GOMAXPROCS.Mode == v1alpha1.KnobTune, MaxProcessors: spec.GOMAXPROCS.Max,
-	}, nil
-}
-
-// candidates are nil but for the Manual strategy.
-func candidates(strategy v1alpha1.Strategy) ([]settings.Settings, error) {
-	if (strategy.Type == v1alpha1.StrategyManual) != (strategy.Manual != nil) {
-		return nil, errors.New("spec.strategy: set manual if, and only if, type is Manual")
-	}
-	if strategy.Manual == nil {
-		return nil, nil
-	}
-	list := make([]settings.Settings, 0, len(strategy.Manual.Candidates))
-	for i, candidate := range strategy.Manual.Candidates {
-		parsed, err := settings.FromAPI(candidate)
-		if err != nil {
-			return nil, fmt.Errorf("spec.strategy.manual.candidates[%d]: %w", i, err)
-		}
-		list = append(list, parsed)
-	}
-	return list, nil
 }
 
 func duration(d *metav1.Duration) time.Duration {

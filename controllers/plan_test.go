@@ -15,11 +15,12 @@ import (
 )
 
 func TestPlan(t *testing.T) {
-	spec := newPolicy("policy").Spec
+	policy := newPolicy("policy")
+	spec := &policy.Spec
 	off := intstr.FromString("off")
 	spec.Strategy = v1alpha1.Strategy{Type: v1alpha1.StrategyManual, Manual: &v1alpha1.ManualStrategy{Candidates: []v1alpha1.RuntimeSettings{{GOGC: &off}}}}
 	spec.Knobs.GOGC.Mode = v1alpha1.KnobKeep
-	p, err := newPlan(&spec, 10)
+	p, err := newPlan(policy, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestPlan(t *testing.T) {
 	if len(p.SLOs) != 2 || p.SLOs[0].ThresholdSeconds != 0.1 || math.Abs(p.SLOs[0].AllowedShare-0.01) > 1e-12 || p.SLOs[1].AllowedShare != 0.01 {
 		t.Errorf("objectives %+v", p.SLOs)
 	}
-	if p.Gain.MinShare != 0.05 || p.Gain.MinCPUShare != 0.01 || p.knobs.TuneGOGC || p.knobs.MaxGOGC != 200 || p.knobs.MemoryLimitShare != 0.9 {
+	if p.Gain.MinShare != 0.05 || p.Gain.MinCPUShare != 0.01 || p.objective.MinGain != 0.05 || p.objective.MinCPUGain != 0.01 || p.knobs.TuneGOGC || p.knobs.MaxGOGC != 200 || p.knobs.MemoryLimitShare != 0.9 {
 		t.Errorf("gain %+v, knobs %+v", p.Gain, p.knobs)
 	}
 	if len(p.strategy.Manual) != 1 || p.strategy.Manual[0].GOGC != settings.Off {
@@ -44,6 +45,9 @@ func TestPlan(t *testing.T) {
 func TestPlanRefuses(t *testing.T) {
 	latency := func(threshold time.Duration, share v1alpha1.Percent) []v1alpha1.SLO {
 		return []v1alpha1.SLO{{Name: "fast", Latency: &v1alpha1.LatencySLO{Threshold: metav1.Duration{Duration: threshold}, Target: share}}}
+	}
+	query := func(promQL, most string) []v1alpha1.SLO {
+		return []v1alpha1.SLO{{Name: "queue", Query: &v1alpha1.QuerySLO{PromQL: promQL, Max: most}}}
 	}
 	type spec = v1alpha1.RuntimeTuningPolicySpec
 	tests := map[string]struct {
@@ -59,7 +63,16 @@ func TestPlanRefuses(t *testing.T) {
 		"no maxUnavailable":   {func(s *spec) { s.Rollout.MaxUnavailable = nil }, "rollout.maxUnavailable"},
 		"bad maxUnavailable":  {func(s *spec) { s.Rollout.MaxUnavailable = ptr.To(intstr.FromString("some")) }, "rollout.maxUnavailable"},
 		"none unavailable":    {func(s *spec) { s.Rollout.MaxUnavailable = ptr.To(intstr.FromInt32(0)) }, "rollout.maxUnavailable"},
-		"no steps":            {func(s *spec) { s.Rollout.Steps = nil }, "rollout.steps"},
+		"unknown steps":       {func(s *spec) { s.Rollout = v1alpha1.Rollout{Preset: "Bold", MaxUnavailable: s.Rollout.MaxUnavailable} }, "rollout.preset"},
+		"no breaker":          {func(s *spec) { s.Analysis.Breaker.For = nil }, "analysis.breaker.for"},
+		"breaker in words":    {func(s *spec) { s.Analysis.Breaker.Errors = "most" }, "spec.analysis.breaker.errors"},
+		"unknown tier":        {func(s *spec) { s.Analysis.Tier = "Gold" }, "spec.analysis.tier"},
+		"margin in words":     {func(s *spec) { s.Analysis.Margins.CPU = "some" }, "spec.analysis.margins.cpu"},
+		"most in words":       {func(s *spec) { s.Analysis.Margins.Max = "any" }, "spec.analysis.margins.max"},
+		"quota in words":      {func(s *spec) { s.Strategy.Feedback.QuotaUse = "most" }, "spec.strategy.feedback.quotaUse"},
+		"query of no PromQL":  {func(s *spec) { s.SLOs = query("up{", "1") }, "spec.slos[queue]"},
+		"query of no number":  {func(s *spec) { s.SLOs = query("up", "many") }, "spec.slos[queue]"},
+		"another namespace":   {func(s *spec) { s.SLOs = query(`up{namespace="bank"}`, "1") }, "spec.slos[queue]"},
 		"no hold":             {func(s *spec) { s.Rollout.Steps[0].Hold = nil }, "rollout.steps[0].hold"},
 		"no canary":           {func(s *spec) { s.Rollout.Steps[0].Canary = intstr.IntOrString{} }, "rollout.steps[0].canary"},
 		"canary in words":     {func(s *spec) { s.Rollout.Steps[0].Canary = intstr.FromString("half") }, "rollout.steps[0].canary"},
@@ -82,9 +95,9 @@ func TestPlanRefuses(t *testing.T) {
 		}, "candidates[0]"},
 	}
 	for name, test := range tests {
-		spec := newPolicy("policy").Spec
-		test.spoil(&spec)
-		p, err := newPlan(&spec, 10)
+		policy := newPolicy("policy")
+		test.spoil(&policy.Spec)
+		p, err := newPlan(policy, 10)
 		if err == nil || !strings.Contains(err.Error(), test.word) {
 			t.Errorf("%s: %v, want a word on %s", name, err, test.word)
 		}

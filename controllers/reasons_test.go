@@ -60,7 +60,7 @@ func situations() map[string]situation {
 		"Prometheus refuses":     {reason: v1alpha1.ReasonPrometheusUnavailable, world: answering(&prometheus.RejectedError{Provider: "default", Err: errors.New("401")})},
 		"not scraped any more":   {reason: v1alpha1.ReasonPrometheusUnavailable, world: measuring(func(p *signal.Pod) { p.SampleAge = time.Minute })},
 		"baseline breaches":      {reason: v1alpha1.ReasonBaselineBreachesSLO, world: func(w *world) { w.prometheus.alter = breach("25") }},
-		"baseline fails":         {reason: v1alpha1.ReasonBaselineBreachesSLO, world: measuring(func(p *signal.Pod) { p.FailedRequests = p.Requests })},
+		"baseline fails":         {reason: v1alpha1.ReasonBaselineBreachesSLO, world: measuring(func(p *signal.Pod) { p.FailedRequests = present(p.Requests.Number / 10) })},
 		"breach while observing": {reason: v1alpha1.ReasonBaselineBreachesSLO, policy: inMode(v1alpha1.ModeObserve), world: func(w *world) { w.prometheus.alter = breach("25") }},
 		"unknown target":         {reason: v1alpha1.ReasonTargetNotFound, replicas: -1},
 		"unknown container":      {reason: v1alpha1.ReasonContainerNotFound, word: "one of app", policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Container = "other" }},
@@ -75,10 +75,34 @@ func situations() map[string]situation {
 		"unusable histogram":     {reason: v1alpha1.ReasonSLOUnmeasured, world: measuring(func(p *signal.Pod) { p.LatencyState = signal.NotFinite })},
 		"coarse buckets":         {reason: v1alpha1.ReasonSLOUnmeasured, policy: inMode(v1alpha1.ModeObserve), world: measuring(coarse)},
 		"one replica":            {reason: v1alpha1.ReasonTooFewReplicas, replicas: 1},
-		"five replicas":          {reason: v1alpha1.ReasonTooFewReplicas, replicas: 5},
+		"breaker":                {reason: v1alpha1.ReasonBreakerOpen, world: measuring(func(p *signal.Pod) { p.FailedRequests = p.Requests })},
+		"leak":                   {reason: v1alpha1.ReasonLeakSuspected, word: "no setting cures", world: measuring(leaking)},
+		"throttled":              {reason: v1alpha1.ReasonCPUThrottled, word: "CPU limit", world: measuring(func(p *signal.Pod) { p.ThrottledShare = present(0.5) })},
+		"unlike pods":            {reason: v1alpha1.ReasonTooFewPods, word: "spec.analysis.margins.max", world: (*world).makePodsUnlike},
 		"an older policy":        {reason: v1alpha1.ReasonConflicted, world: (*world).olderPolicy},
 		"an older CRD":           {reason: v1alpha1.ReasonInvalidSpec, world: func(w *world) { w.lens.stored = withoutInterval }},
 		"a newer mode":           {reason: v1alpha1.ReasonObserving, world: func(w *world) { w.lens.stored = inMode("Reckless") }},
+	}
+}
+
+func leaking(pod *signal.Pod) {
+	for i := range 3 {
+		pod.Levels = append(pod.Levels, signal.Level{
+			RequestsPerSecond: present(20), Goroutines: present(float64(1000 * (i + 1))), OpenFileDescriptors: present(20), LiveHeapBytes: present(2e7),
+		})
+	}
+	pod.ProcessStartSeconds.Number -= 24 * 3600
+}
+
+// makePodsUnlike gives each pod another cost of a request.
+func (w *world) makePodsUnlike() {
+	factor := 1.0
+	w.prometheus.alter = func(_ string, pod *signal.Pod) {
+		factor *= 1.7
+		pod.RequestSeconds = present(pod.RequestSeconds.Number * factor)
+		if factor > 10 {
+			factor = 1
+		}
 	}
 }
 
@@ -134,7 +158,7 @@ func stalledReason(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonTargetNotFound, v1alpha1.ReasonContainerNotFound, v1alpha1.ReasonContainerAmbiguous, v1alpha1.ReasonProviderNotFound,
 		v1alpha1.ReasonUnmanageableEnv, v1alpha1.ReasonSignalUnavailable, v1alpha1.ReasonSLOUnmeasured, v1alpha1.ReasonTooFewReplicas,
-		v1alpha1.ReasonConflicted, v1alpha1.ReasonInvalidSpec:
+		v1alpha1.ReasonTooFewPods, v1alpha1.ReasonConflicted, v1alpha1.ReasonInvalidSpec:
 		return true
 	}
 	return false
@@ -190,7 +214,7 @@ func TestRecommendation(t *testing.T) {
 	w.pass(10 * time.Minute)
 	pods := w.versions()
 	first := w.rest().Status.Recommendation
-	if first == nil || first.Settings.GOGC.IntValue() != 50 || !strings.Contains(first.Reason, "20%") {
+	if first == nil || first.Settings.GOGC.IntValue() != 35 || !strings.Contains(first.Reason, "20%") {
 		t.Fatalf("it recommends %s", dump(first))
 	}
 	keeps := func(what string) {

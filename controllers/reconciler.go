@@ -43,6 +43,7 @@ type Reconciler struct {
 
 	repairs  repairs
 	silences silences
+	streaks  streaks
 }
 
 const (
@@ -94,6 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		if apierrors.IsNotFound(err) {
 			r.Metrics.forget(request.NamespacedName)
 			r.repairs.forget(request.NamespacedName)
+			r.streaks.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get policy %s: %w", request.NamespacedName, err)
@@ -121,7 +123,7 @@ func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPol
 		return nil, err
 	}
 	var err error
-	if p.plan, err = newPlan(&policy.Spec, int(p.target.Replicas)); err != nil {
+	if p.plan, err = newPlan(policy, int(p.target.Replicas)); err != nil {
 		p.misconfigured = &workload.Refusal{Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
 	}
 	p.wait = p.plan.Interval

@@ -81,7 +81,7 @@ func (w *world) runKilled(kill func(attempt int) (before, after bool)) *v1alpha1
 			return policy
 		}
 		if trial := policy.Status.Trial; trial == nil || trial.Stage == v1alpha1.StageCanary {
-			if canaries := w.running("50"); canaries > 3 {
+			if canaries := w.running("35"); canaries > 3 {
 				w.t.Fatalf("%d canary pods, the step allows 3", canaries)
 			}
 		}
@@ -121,8 +121,8 @@ func TestI5Resume(t *testing.T) {
 		if !slices.Equal(d.way, way) {
 			t.Errorf("it went %q, want %q", d.way, way)
 		}
-		if len(d.spent) != 3 || w.running("50") != 6 {
-			t.Errorf("%d slots were opened for 3 pods; %d of 6 pods run the new baseline", len(d.spent), w.running("50"))
+		if len(d.spent) != 3 || w.running("35") != 6 {
+			t.Errorf("%d slots were opened for 3 pods; %d of 6 pods run the new baseline", len(d.spent), w.running("35"))
 		}
 	}
 	for name, kill := range map[string]func(int) (before, after bool){

@@ -4,16 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/rollout"
 	"github.com/gopacer/gopacer/internal/settings"
 )
-
-// maxHistory is what the CRD admits.
-const maxHistory = 10
 
 // advance takes the running trial one look further.
 func (r *Reconciler) advance(ctx context.Context, p *pass) error {
@@ -85,15 +81,16 @@ func (p *pass) take(decision rollout.Decision) {
 	decision.Events = append(p.decision.Events, decision.Events...)
 	p.decision = decision
 	p.wait = decision.Wait
+	before := status.Trial
 	status.Trial = decision.Trial
 	if decision.Baseline != nil {
 		status.Baseline = decision.Baseline
 	}
+	if decision.Measured != nil && before != nil {
+		p.keepMeasured(before, *decision.Measured)
+	}
 	if decision.Record != nil {
-		status.History = append([]v1alpha1.TrialRecord{*decision.Record}, status.History...)
-		status.History = status.History[:min(len(status.History), maxHistory)]
-		until := metav1.NewTime(p.now.Add(p.plan.cooldown))
-		status.CooldownUntil = &until
+		p.record(*decision.Record)
 	}
 	p.summary = p.trialSummary()
 }
@@ -103,8 +100,11 @@ func (p *pass) trialSummary() summary {
 	trial := p.policy.Status.Trial
 	if trial == nil {
 		record := p.decision.Record
-		if record.Result == v1alpha1.TrialPromoted {
+		switch record.Result {
+		case v1alpha1.TrialPromoted:
 			return underWay(v1alpha1.ReasonPromoting, fmt.Sprintf("trial %d has ended: every pod runs its candidate", record.Number))
+		case v1alpha1.TrialMeasured, v1alpha1.TrialRecommended:
+			return underWay(v1alpha1.ReasonReverting, fmt.Sprintf("trial %d has ended: every pod runs the baseline again", record.Number))
 		}
 		return underWay(v1alpha1.ReasonReverting, fmt.Sprintf("trial %d has ended: reverted for %s", record.Number, record.Reason))
 	}
@@ -118,10 +118,25 @@ func (p *pass) trialSummary() summary {
 	case v1alpha1.StageReverting:
 		return underWay(v1alpha1.ReasonReverting, fmt.Sprintf("trial %d of %s goes back: %s: %s", trial.Number, candidate, trial.End.Reason, trial.End.Message))
 	default:
-		held := ""
-		if p.policy.Spec.Suspend == v1alpha1.SuspendHold {
-			held = ", held: spec.suspend is Hold"
-		}
-		return underWay(v1alpha1.ReasonTrialRunning, fmt.Sprintf("trial %d tries %s: step %d of %d%s", trial.Number, candidate, trial.Step+1, len(p.plan.Steps), held))
+		return underWay(v1alpha1.ReasonTrialRunning, fmt.Sprintf("trial %d tries %s: step %d of %d%s", trial.Number, candidate, trial.Step+1, len(p.plan.Steps), p.trialNotes()))
 	}
+}
+
+// trialNotes are what a person should know of a running trial beside its step.
+func (p *pass) trialNotes() string {
+	notes := ""
+	switch trial := p.policy.Status.Trial; trial.Purpose {
+	case v1alpha1.PurposeMeasure:
+		notes = ", to measure it"
+	case v1alpha1.PurposeCalibrate:
+		notes = ", which is the baseline, to learn how unlike each other the pods are"
+	default:
+		if trial.Harm == v1alpha1.HarmGuardrailsOnly {
+			notes = ", guardrails only"
+		}
+	}
+	if p.policy.Spec.Suspend == v1alpha1.SuspendHold {
+		notes += ", held: spec.suspend is Hold"
+	}
+	return notes
 }

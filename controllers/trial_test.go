@@ -93,10 +93,10 @@ func TestPromotion(t *testing.T) {
 	if record.Result != v1alpha1.TrialPromoted || record.Reason != v1alpha1.ReasonPromoted || record.Verdict == nil {
 		t.Errorf("the record is %s", dump(record))
 	}
-	if baseline.Source != v1alpha1.BaselinePromoted || baseline.Settings.GOGC.IntValue() != 50 || baseline.PromotedAt == nil {
+	if baseline.Source != v1alpha1.BaselinePromoted || baseline.Settings.GOGC.IntValue() != 35 || baseline.PromotedAt == nil {
 		t.Errorf("the baseline is %s", dump(baseline))
 	}
-	if got := w.running("50"); got != 6 {
+	if got := w.running("35"); got != 6 {
 		t.Errorf("%d pods run the new baseline, want 6: %v", got, w.gogc())
 	}
 	for _, pod := range w.pods() {
@@ -127,7 +127,7 @@ func finalizerFirst(w *world) {
 // TestRevert: whatever goes wrong, the trial ends with its reason and every pod runs the baseline again.
 func TestRevert(t *testing.T) {
 	crash := func(pod *corev1.Pod) {
-		if envOf(pod, "GOGC") == "50" {
+		if envOf(pod, "GOGC") == "35" {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", RestartCount: 2}}
 		}
 	}
@@ -139,9 +139,9 @@ func TestRevert(t *testing.T) {
 		world  func(*world)
 		reason string
 	}{
-		"breach":                 {world: func(w *world) { w.prometheus.alter = breach("50") }, reason: v1alpha1.ReasonLatencyBreached},
-		"shared breach":          {after: slotsTaken, world: func(w *world) { w.prometheus.alter = breach("25", "50") }, reason: v1alpha1.ReasonSharedBreach},
-		"breach in the waves":    {after: inStage(v1alpha1.StagePromoting), world: func(w *world) { w.prometheus.alter = breach("50") }, reason: v1alpha1.ReasonLatencyBreached},
+		"breach":                 {world: func(w *world) { w.prometheus.alter = breach("35") }, reason: v1alpha1.ReasonLatencyBreached},
+		"shared breach":          {after: slotsTaken, world: func(w *world) { w.prometheus.alter = breach("25", "35") }, reason: v1alpha1.ReasonSharedBreach},
+		"breach in the waves":    {after: inStage(v1alpha1.StagePromoting), world: func(w *world) { w.prometheus.alter = breach("35") }, reason: v1alpha1.ReasonLatencyBreached},
 		"no data":                {after: slotsTaken, world: answering(errDown), reason: v1alpha1.ReasonNoData},
 		"the provider is gone":   {after: slotsTaken, world: func(w *world) { w.prometheus.unknownProvider, w.prometheus.down = errDown, errDown }, reason: v1alpha1.ReasonNoData},
 		"overridden in code":     {world: func(w *world) { w.prometheus.alter = override }, reason: v1alpha1.ReasonNotApplied},

@@ -198,11 +198,17 @@ func (w *world) run(done func(*v1alpha1.RuntimeTuningPolicy) bool) *v1alpha1.Run
 	return nil
 }
 
-// rest turns until the manager waits for longer than a write takes.
+// rest turns until the manager has waited three times in a row for longer than a write takes: a candidate is not tried, nor recommended,
+// before it was seen so often.
 func (w *world) rest() *v1alpha1.RuntimeTuningPolicy {
 	w.t.Helper()
-	for range 10 {
-		if result := w.mustTurn(); result.RequeueAfter != soon {
+	quiet := 0
+	for range 20 {
+		if result := w.mustTurn(); result.RequeueAfter == soon {
+			quiet = 0
+			continue
+		}
+		if quiet++; quiet == 3 {
 			return w.get()
 		}
 	}

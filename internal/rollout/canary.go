@@ -3,7 +3,6 @@ package rollout
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
@@ -46,10 +45,17 @@ func (m *machine) pick(in func(Pod) bool) []Pod {
 	return pods
 }
 
+// MemberOf is a pod as a verdict sees it.
+func MemberOf(pod Pod) verdict.Member {
+	return verdict.Member{
+		Name: pod.Name, Node: pod.Node, CreatedAt: pod.CreatedAt, FirstReadyAt: pod.FirstReadyAt, MemoryLimitBytes: pod.MemoryLimitBytes, Health: pod.Health,
+	}
+}
+
 func (m *machine) members(pods []Pod) []verdict.Member {
 	members := make([]verdict.Member, 0, len(pods))
 	for _, pod := range pods {
-		member := verdict.Member{Name: pod.Name, Health: pod.Health}
+		member := MemberOf(pod)
 		member.WasReady = member.Ready || m.wasReady(pod)
 		members = append(members, member)
 	}
@@ -133,100 +139,4 @@ func (m *machine) haveCollected() bool {
 		}
 	}
 	return true
-}
-
-// waitForInterval ends a look that comes sooner after the last verdict than the policy asks for: pods that come and go, and every
-// write of the status, make for looks, and each would ask Prometheus again.
-func (m *machine) waitForInterval() bool {
-	if m.trial.WarmAt == nil || m.trial.Verdict == nil || m.trial.Verdict.At.Before(m.trial.WarmAt) {
-		return false
-	}
-	since := m.Now.Sub(m.trial.Verdict.At.Time)
-	if since < 0 || since >= m.Plan.Interval {
-		return false
-	}
-	m.decision.Wait = max(m.Plan.Interval-since, shortestWait)
-	if len(m.strays) > 0 {
-		return m.wait()
-	}
-	return true
-}
-
-// judge asks for the verdict once a whole window lies behind the warm-up, and acts on it.
-func (m *machine) judge() bool {
-	sinceWarm := m.Now.Sub(m.trial.WarmAt.Time)
-	if sinceWarm < m.RecentLength || len(m.Plan.Steps) == 0 {
-		return true
-	}
-	step := m.Plan.Steps[min(int(m.trial.Step), len(m.Plan.Steps)-1)] // the policy may have fewer steps than when the trial began
-	held := sinceWarm >= step.Hold
-	last := int(m.trial.Step) >= len(m.Plan.Steps)-1
-	judged := verdict.Judge(verdict.Input{
-		Now: m.Now, Canary: m.members(m.canaries()), Control: m.members(m.controls()), SLOs: m.Plan.SLOs, Gain: m.Plan.Gain,
-		Recent: m.Recent, Evidence: m.Evidence, JudgeGain: held && last && !m.Hold,
-	})
-	m.trial.Verdict = &judged.Verdict
-	m.changed()
-	switch judged.Outcome {
-	case v1alpha1.OutcomeFail:
-		return m.revert(judged.Reason, judged.Message)
-	case v1alpha1.OutcomePass:
-		m.sawData()
-		return held && !m.Hold && m.pass(last)
-	case v1alpha1.OutcomeInconclusive:
-		m.sawData()
-		return m.inconclusive(judged.Verdict, sinceWarm, step.Hold)
-	default:
-		return m.revertWithoutData(judged.Verdict)
-	}
-}
-
-func (m *machine) sawData() {
-	now := m.now()
-	m.trial.LastDataAt = &now
-}
-
-// revertWithoutData holds, and reverts after noDataTimeout: nothing is promoted blindly, nothing waits for ever.
-func (m *machine) revertWithoutData(judged v1alpha1.Verdict) bool {
-	if m.trial.LastDataAt == nil {
-		m.sawData()
-		m.changed()
-		return true
-	}
-	if m.Now.Sub(m.trial.LastDataAt.Time) < m.Plan.NoDataTimeout {
-		return true
-	}
-	return m.revert(judged.Reason, fmt.Sprintf("no usable data for %s: %s", m.Plan.NoDataTimeout, judged.Message))
-}
-
-// inconclusive gives the question more time, and then goes back.
-func (m *machine) inconclusive(judged v1alpha1.Verdict, sinceWarm, hold time.Duration) bool {
-	if m.Hold || sinceWarm < 3*hold+m.Plan.NoDataTimeout {
-		return true
-	}
-	return m.revert(judged.Reason, fmt.Sprintf("undecided after %s: %s", sinceWarm.Round(time.Second), judged.Message))
-}
-
-// pass goes to the next step, or promotes after the last.
-func (m *machine) pass(last bool) bool {
-	m.event(v1alpha1.EventStepPassed, "trial %d passed step %d of %d: %s", m.trial.Number, m.trial.Step+1, len(m.Plan.Steps), m.trial.Verdict.Message)
-	if last {
-		return m.promote()
-	}
-	m.trial.Step++
-	m.restartStep()
-	return m.wait()
-}
-
-// promote makes the candidate the baseline. The status says so before any other pod is touched.
-func (m *machine) promote() bool {
-	promoted := m.now()
-	m.decision.Baseline = &v1alpha1.Baseline{
-		Source: v1alpha1.BaselinePromoted, Settings: m.trial.Candidate, Footing: m.trial.Footing, PromotedAt: &promoted,
-	}
-	m.trial.Stage = v1alpha1.StagePromoting
-	m.trial.Controls = nil
-	m.restartStep()
-	m.event(v1alpha1.EventTrialPromoted, "trial %d: %s is the new baseline: %s", m.trial.Number, m.candidate.Canonical(), m.trial.Verdict.Message)
-	return m.wait()
 }

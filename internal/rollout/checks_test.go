@@ -26,6 +26,9 @@ func (m *manager) checkWorld() {
 	for _, slot := range status.trial.Slots {
 		open[slot.ID] = true
 	}
+	if status.trial.Purpose == v1alpha1.PurposeCalibrate {
+		return // every pod runs the candidate: it is the baseline
+	}
 	for _, pod := range m.pods {
 		if pod.Terminating || !runs(pod.Pod, m.candidate) || pod.CreatedAt.Before(epoch) || m.candidate == m.footings[pod.Revision].Declared {
 			continue
@@ -67,7 +70,7 @@ func reverting(decision Decision) bool {
 // checkFailFast: what shows a breach reverts in the same look, and closes every open slot.
 func (m *manager) checkFailFast(before v1alpha1.Trial, view View, decision Decision) {
 	if before.Stage == v1alpha1.StageReverting {
-		if !reverting(decision) && (decision.Record == nil || decision.Record.Result != v1alpha1.TrialReverted) {
+		if !reverting(decision) && (decision.Record == nil || decision.Record.Result == v1alpha1.TrialPromoted) {
 			m.violate("I3", "a revert was taken back")
 		}
 		return

@@ -26,19 +26,57 @@ type machine struct {
 	over bool
 	// strays are pods that run the candidate without a slot.
 	strays []Pod
+	// guarding says that this look comes between two verdicts, and asks for the absolute limits alone.
+	guarding bool
 	// blind says that no pod of the waves has run for long enough to be judged.
 	blind bool
 }
 
-// Start opens a trial. Its first slots come with the next look.
-func Start(view View, number int64, candidate settings.Settings, reason string, previous v1alpha1.Baseline) Decision {
-	now := stamp(view.Now)
-	trial := &v1alpha1.Trial{
-		Number: number, Candidate: candidate.API(), Reason: truncate(reason), Footing: view.Footing.API(), Previous: previous,
-		Revision: view.Revision, Stage: v1alpha1.StageCanary, StartedAt: now, StepStartedAt: now,
+// Opening is what a trial begins with.
+type Opening struct {
+	Number    int64
+	Purpose   v1alpha1.TrialPurpose
+	Candidate settings.Settings
+	// Reason says why this candidate, in one sentence.
+	Reason   string
+	Previous v1alpha1.Baseline
+	// Margins that the trial is judged with, to its end.
+	Margins []v1alpha1.Margin
+}
+
+// Start opens a trial. Its first slots come with the next look. A trial that only measures has one step, the last: what is learned on fewer
+// pods is not worth another restart of them.
+func Start(view View, opening Opening) Decision {
+	trial := opening.trial(view)
+	if !promotes(trial) {
+		trial.Step = int32(max(0, len(view.Plan.Steps)-1))
 	}
 	return Decision{Trial: trial, Changed: true, Events: []Event{{Reason: v1alpha1.EventTrialStarted,
-		Message: fmt.Sprintf("trial %d tries %s: %s", number, candidate.Canonical(), trial.Reason)}}}
+		Message: fmt.Sprintf("trial %d tries %s: %s", trial.Number, opening.Candidate.Canonical(), trial.Reason)}}}
+}
+
+// StartApproved promotes what a person approved, with the guards of the waves on: the trial has no canary steps.
+func StartApproved(view View, opening Opening) Decision {
+	m := &machine{View: view, trial: opening.trial(view), candidate: opening.Candidate}
+	m.decision.Trial = m.trial
+	m.trial.Verdict = nil
+	m.makeBaseline()
+	m.event(v1alpha1.EventTrialPromoted, "trial %d: %s is the new baseline, as approved", opening.Number, opening.Candidate.Canonical())
+	m.changed()
+	return m.decision
+}
+
+// promotes says that a trial is there for a promotion, not only to measure. A trial of an older version has no purpose.
+func promotes(trial *v1alpha1.Trial) bool {
+	return trial.Purpose == "" || trial.Purpose == v1alpha1.PurposePromote
+}
+
+func (o Opening) trial(view View) *v1alpha1.Trial {
+	now := stamp(view.Now)
+	return &v1alpha1.Trial{
+		Number: o.Number, Purpose: o.Purpose, Candidate: o.Candidate.API(), Reason: truncate(o.Reason), Footing: view.Footing.API(), Previous: o.Previous,
+		Margins: o.Margins, Revision: view.Revision, Stage: v1alpha1.StageCanary, StartedAt: now, StepStartedAt: now,
+	}
 }
 
 // Advance takes a trial one look further.
@@ -91,7 +129,7 @@ func (m *machine) steps() (measured, unmeasured []func() bool) {
 			m.stopIfAsked, m.stopIfTargetMoved, m.bindSlots, m.revertIfUndone, m.revertOnHarm, m.stopClockOnHold, m.evictStrays, m.openSlots,
 			m.gatherControls, m.gatherUnmeasured, m.waitForInterval,
 		}
-		measured = []func() bool{m.revertOnEarlyBreach, m.gatherPods, m.verify, m.warmUp, m.judge}
+		measured = []func() bool{m.guard, m.revertOnEarlyBreach, m.gatherPods, m.verify, m.warmUp, m.judge}
 	case v1alpha1.StagePromoting:
 		unmeasured = []func() bool{m.finishIfTargetMoved, m.stopIfAsked, m.revertOnWaveHarm, m.stopClockOnHold}
 		measured = []func() bool{m.revertOnWaveBreach, m.nextWave, m.finishWaves}
@@ -163,7 +201,7 @@ func (m *machine) revert(reason, message string) bool {
 // end closes the trial and records it with its evidence.
 func (m *machine) end(result v1alpha1.TrialResult, reason, message string) bool {
 	m.decision.Record = &v1alpha1.TrialRecord{
-		Number: m.trial.Number, Candidate: m.trial.Candidate, Footing: m.trial.Footing, Result: result,
+		Number: m.trial.Number, Purpose: m.trial.Purpose, Candidate: m.trial.Candidate, Footing: m.trial.Footing, Result: result,
 		Reason: reason, Message: truncate(message), Previous: m.trial.Previous.DeepCopy(), Verdict: m.trial.Verdict,
 		StartedAt: m.trial.StartedAt, EndedAt: m.now(),
 	}

@@ -18,7 +18,7 @@ func TestStart(t *testing.T) {
 	view.Now = epoch.Add(700 * time.Millisecond)
 	long := strings.Repeat("ö", 600)
 	previous := v1alpha1.Baseline{Source: v1alpha1.BaselineDeclared}
-	decision := Start(view, 7, bold, long, previous)
+	decision := Start(view, Opening{Number: 7, Candidate: bold, Reason: long, Previous: previous})
 	trial := *decision.Trial
 	if len(trial.Reason) > 512 || !strings.HasSuffix(trial.Reason, "...") {
 		t.Errorf("a reason of %d bytes", len(trial.Reason))

@@ -17,9 +17,11 @@ type manager struct {
 	candidate settings.Settings
 	previous  v1alpha1.Baseline
 	record    *v1alpha1.TrialRecord
-	next      time.Time
-	reported  map[string]bool
-	found     []violation
+	// measured is what the trial handed on, if it was there to measure.
+	measured *Measured
+	next     time.Time
+	reported map[string]bool
+	found    []violation
 	// passed are the steps whose passing was written, shown the ids that ever were.
 	passed  []int32
 	slotIDs map[string]types.UID
@@ -36,9 +38,14 @@ type manager struct {
 type violation struct{ invariant, message string }
 
 func newManager(w *world, candidate settings.Settings, promoted *settings.Settings) *manager {
+	return newManagerFor(w, Opening{Candidate: candidate}, promoted)
+}
+
+// newManagerFor opens a trial for a purpose.
+func newManagerFor(w *world, opening Opening, promoted *settings.Settings) *manager {
 	footing := w.footings[w.revision]
 	m := &manager{
-		world: w, candidate: candidate, reported: map[string]bool{}, slotIDs: map[string]types.UID{}, closed: map[string]time.Time{},
+		world: w, candidate: opening.Candidate, reported: map[string]bool{}, slotIDs: map[string]types.UID{}, closed: map[string]time.Time{},
 		trace: func(string, ...any) {},
 	}
 	m.previous = v1alpha1.Baseline{Source: v1alpha1.BaselineDeclared, Settings: footing.Declared.API(), Footing: footing.API()}
@@ -50,7 +57,8 @@ func newManager(w *world, candidate settings.Settings, promoted *settings.Settin
 	}
 	w.populate(running)
 	w.write(nil, m.previous)
-	decision := Start(w.view(), 1, candidate, "because the test says so", m.previous)
+	opening.Number, opening.Reason, opening.Previous = 1, "because the test says so", m.previous
+	decision := Start(w.view(), opening)
 	m.save(decision)
 	m.next = w.now
 	return m
@@ -82,6 +90,9 @@ func (m *manager) save(decision Decision) {
 	}
 	if decision.Record != nil {
 		m.record = decision.Record
+	}
+	if decision.Measured != nil {
+		m.measured = decision.Measured
 	}
 	m.write(trial, baseline)
 }

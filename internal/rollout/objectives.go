@@ -31,7 +31,7 @@ func (m *machine) revertOnEarlyBreach() bool {
 	return m.revert(judged.Reason, judged.Message)
 }
 
-// judgeObjectives holds pods against the objectives alone. A breach that the untuned pods show too is a shared one.
+// judgeObjectives holds pods against the objectives and the absolute limits alone. A breach that the untuned pods show too is a shared one.
 func (m *machine) judgeObjectives(tuned, untuned []Pod) v1alpha1.Verdict {
 	if m.Recent == nil {
 		return verdict.Combine(m.Now, []v1alpha1.Check{{
@@ -39,6 +39,10 @@ func (m *machine) judgeObjectives(tuned, untuned []Pod) v1alpha1.Verdict {
 		}})
 	}
 	canary, control := m.members(tuned), m.members(untuned)
+	limits := verdict.Guard(m.input(tuned, untuned))
+	if limits.Outcome == v1alpha1.OutcomeFail {
+		return limits
+	}
 	var checks []v1alpha1.Check
 	for _, slo := range m.Plan.SLOs {
 		check := verdict.OnPods(slo, m.Recent, canary)

@@ -24,6 +24,10 @@ const (
 	MaxEvidence = 6 * time.Hour
 	// WarmUpGCCycles that each process finishes before it is judged: the heap has then grown to its size.
 	WarmUpGCCycles = 10
+	// GuardInterval is how often the absolute limits are looked at between two verdicts.
+	GuardInterval = 5 * time.Second
+	// minProvingPods is the least canary cohort whose success promotes by itself.
+	minProvingPods = 3
 	// maxSlots that one trial ever holds; the CRD bounds the list.
 	maxSlots = 500
 )
@@ -45,6 +49,9 @@ type Plan struct {
 	NoDataTimeout  time.Duration
 	SLOs           []verdict.SLO
 	Gain           verdict.Gain
+	Breaker        verdict.Breaker
+	// GoodWindows is how many looks in a row must pass before the next step.
+	GoodWindows int
 }
 
 // CanaryPods is the number of canary pods of a step: a percentage is rounded up, one pod is always left for comparison, and a step
@@ -68,19 +75,42 @@ func (p Plan) Unavailable(replicas int) int {
 	return max(1, scaled(p.MaxUnavailable, replicas, false))
 }
 
-// Feasible says why no trial of the plan could ever be promoted with so many replicas; empty where one can.
+// Feasible says why no trial of the plan can be run with so many replicas; empty where one can.
 func (p Plan) Feasible(replicas int) string {
-	if replicas < 2 {
+	switch {
+	case replicas < 2:
 		return fmt.Sprintf("the target has %d replicas: replacing its pod by eviction would take it down; it needs at least 2, and 6 for a gain to be provable", replicas)
+	case p.CanaryPods(len(p.Steps)-1, replicas) < 1:
+		return "the last step has no canary pod"
 	}
+	return ""
+}
+
+// Unprovable says why no trial of the plan can prove a gain with so many replicas: it can then only recommend. Empty where one can.
+func (p Plan) Unprovable(replicas int) string {
 	last := len(p.Steps) - 1
 	canary, control := p.CanaryPods(last, replicas), p.ControlPods(last, replicas)
-	if verdict.LeastChance(canary, control) > verdict.Significance {
+	if canary < minProvingPods || verdict.LeastChance(canary, control) > verdict.Significance {
 		return fmt.Sprintf("the last step compares %d canary with %d control pods, too few to prove a gain: 3 against 3 are the least, so the target "+
 			"needs at least 6 replicas and a last step of at least 3 pods", canary, control)
 	}
 	return ""
 }
+
+// looks is how many verdicts a trial takes at the most: they share the chance of a false alarm.
+func (p Plan) looks() int {
+	if p.Interval <= 0 || len(p.Steps) == 0 {
+		return 1
+	}
+	total := p.patience(p.Steps[len(p.Steps)-1].Hold)
+	for _, step := range p.Steps[:len(p.Steps)-1] {
+		total += step.Hold
+	}
+	return int(total/p.Interval) + len(p.Steps)*p.GoodWindows
+}
+
+// patience is how long a step may stay undecided.
+func (p Plan) patience(hold time.Duration) time.Duration { return 3*hold + p.NoDataTimeout }
 
 // scaled resolves a count or percentage. The CRD admits no other form.
 func scaled(value intstr.IntOrString, total int, up bool) int {

@@ -57,18 +57,29 @@ func TestPodsOfStep(t *testing.T) {
 
 func TestFeasible(t *testing.T) {
 	for replicas, want := range map[int]string{
-		0: "at least 2", 1: "at least 2", 2: "too few to prove", 3: "too few to prove", 4: "too few to prove", 5: "too few to prove", 6: "", 60: "",
+		0: "at least 2", 1: "at least 2", 2: "", 6: "", 60: "",
 	} {
 		got := planOf("1", "2", "3").Feasible(replicas)
 		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%d replicas: %q, want %q", replicas, got, want)
 		}
 	}
-	if planOf("1", "2").Feasible(100) == "" {
-		t.Error("two canary pods can prove no gain")
-	}
 	if planOf().Feasible(100) == "" {
-		t.Error("no step can prove no gain")
+		t.Error("a plan without steps has no canary pod")
+	}
+}
+
+func TestUnprovable(t *testing.T) {
+	for replicas, want := range map[int]string{
+		2: "compares 1 canary with 1 control", 3: "compares 2 canary with 1 control", 4: "3 canary with 1 control", 5: "3 canary with 2 control", 6: "", 60: "",
+	} {
+		got := planOf("1", "2", "3").Unprovable(replicas)
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%d replicas: %q, want %q", replicas, got, want)
+		}
+	}
+	if planOf("1", "2").Unprovable(100) == "" {
+		t.Error("two canary pods prove nothing, however many they are compared with")
 	}
 }
 

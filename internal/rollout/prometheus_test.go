@@ -2,8 +2,10 @@ package rollout
 
 import (
 	"math"
+	"slices"
 	"time"
 
+	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
 	"github.com/gopacer/gopacer/internal/signal"
 )
@@ -12,6 +14,8 @@ import (
 type dataConditions struct {
 	// gain is the share of GC CPU time that the candidate saves.
 	gain float64
+	// luck is the share that pods with a slot save, whatever they run.
+	luck float64
 	// slow is the share of slow requests with the candidate, slowAll with any settings.
 	slow, slowAll float64
 	// fault is one of dataFaults.
@@ -54,6 +58,9 @@ func (w *world) sample(pod *worldPod, covered, length time.Duration, candidate s
 	slow, cost := usualSlow+w.data.slowAll, 0.001*(1+0.01*float64(pod.CreatedAt.Unix()%5))
 	if tuned {
 		slow, cost = slow+w.data.slow, cost*(1-w.data.gain)
+	}
+	if trial := w.statuses[len(w.statuses)-1].trial; trial != nil && slices.ContainsFunc(trial.Slots, func(slot v1alpha1.Slot) bool { return slot.PodUID == pod.UID }) {
+		cost *= 1 - w.data.luck
 	}
 	cycles := 2.0
 	if w.data.fewCycles {

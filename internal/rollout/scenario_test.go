@@ -78,7 +78,7 @@ var scenarios = []scenario{
 	{name: "controls lost for ever", when: verified, each: loseControl, result: goesBack, reason: v1alpha1.ReasonCanariesLost, within: 30 * minute, most: 40},
 	{name: "new revision", when: warm, do: kinds["new revision"], result: goesBack, reason: v1alpha1.ReasonSuperseded, within: 2 * minute, most: 3},
 	{name: "Git declares the candidate", when: warm, do: kinds["Git declares candidate"], result: goesBack, reason: v1alpha1.ReasonSuperseded, within: 2 * minute, most: 3},
-	{name: "scaled below what proves a gain", when: warm, do: scaleTo(4), result: goesBack, reason: v1alpha1.ReasonSuperseded, within: 2 * minute, most: 3},
+	{name: "scaled below what proves a gain", when: warm, do: scaleTo(4), result: v1alpha1.TrialRecommended, reason: v1alpha1.ReasonRecommended, within: 10 * minute, most: 9},
 	{name: "scaled to zero", when: warm, do: scaleTo(0), result: goesBack, reason: v1alpha1.ReasonSuperseded, within: 2 * minute, most: 3},
 	{name: "scaled up in a verified step", when: lastWarm, do: scaleTo(12), result: stays, reason: v1alpha1.ReasonPromoted, within: 10 * minute, most: 9},
 	{name: "paused rollout", when: gathering, do: kinds["paused rollout"], result: goesBack, reason: v1alpha1.ReasonProgressDeadlineExceeded, within: 12 * minute, most: 2},

@@ -139,6 +139,7 @@ func (m *machine) revertIfUndone() bool {
 func (m *machine) restartStep() {
 	m.trial.StepStartedAt = m.now()
 	m.trial.VerifiedAt, m.trial.WarmAt, m.trial.LastDataAt = nil, nil, nil
+	m.trial.GoodWindows, m.trial.BadWindows = 0, nil
 }
 
 func (m *machine) wantedCanaries() int { return m.Plan.CanaryPods(int(m.trial.Step), m.Replicas) }

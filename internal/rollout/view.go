@@ -53,6 +53,14 @@ type Relabel struct {
 	Cohort string
 }
 
+// Measured is the window that a trial ends with, and whose pods are whose.
+type Measured struct {
+	// Reason is ReasonMeasured, or why the trial went back before.
+	Reason          string
+	Window          signal.Window
+	Canary, Control []string
+}
+
 // Decision is what a look leads to. The status comes first: where Changed is true it is written before anything else, and the other
 // actions come with a later look.
 type Decision struct {
@@ -60,6 +68,8 @@ type Decision struct {
 	Trial *v1alpha1.Trial
 	// Baseline is the new baseline; nil where it stays.
 	Baseline *v1alpha1.Baseline
+	// Measured is what a trial that is there to measure has measured; it comes with the decision to go back.
+	Measured *Measured
 	// Record of a trial that has ended.
 	Record *v1alpha1.TrialRecord
 	// Changed says that the status must be written.

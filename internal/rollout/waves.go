@@ -37,9 +37,9 @@ func (m *machine) revertOnWaveHarm() bool {
 // revertOnWaveBreach keeps the objectives on, for all pods with the new baseline, against those that still have the old one.
 func (m *machine) revertOnWaveBreach() bool {
 	tuned := m.inTheirStride(m.tuned())
-	m.blind = len(tuned) == 0
-	if m.blind {
-		return false // no pod to judge is not the same as no data of it: the waves wait
+	m.blind = len(tuned) == 0 && len(m.tuned()) > 0
+	if len(tuned) == 0 {
+		return false // no pod to judge is not the same as no data of it: the waves wait for those that start, or begin with the first
 	}
 	judged := m.judgeObjectives(tuned, m.inTheirStride(m.untuned()))
 	switch judged.Outcome {
@@ -133,7 +133,7 @@ func (m *machine) takeBack() bool {
 	going := false
 	for _, pod := range m.Pods {
 		switch {
-		case !m.runsCandidate(pod) && m.slotOf(pod) == nil:
+		case !m.runsCandidate(pod) && (m.slotOf(pod) == nil || runs(pod, m.baselineOf(pod))):
 		case pod.Terminating:
 			going = true
 		default:
@@ -154,7 +154,19 @@ func (m *machine) finishRevert() bool {
 		m.decision.Wait = max(min(left, m.decision.Wait), shortestWait)
 		return true
 	}
-	m.decision.Events = append(m.decision.Events, Event{Reason: v1alpha1.EventTrialReverted, Warning: true,
+	result := resultOf(m.trial.End.Reason)
+	m.decision.Events = append(m.decision.Events, Event{Reason: v1alpha1.EventTrialReverted, Warning: result == v1alpha1.TrialReverted,
 		Message: fmt.Sprintf("trial %d went back: every pod runs the baseline again", m.trial.Number)})
-	return m.end(v1alpha1.TrialReverted, m.trial.End.Reason, m.trial.End.Message)
+	return m.end(result, m.trial.End.Reason, m.trial.End.Message)
+}
+
+// resultOf a trial that went back.
+func resultOf(reason string) v1alpha1.TrialResult {
+	switch reason {
+	case v1alpha1.ReasonMeasured:
+		return v1alpha1.TrialMeasured
+	case v1alpha1.ReasonRecommended:
+		return v1alpha1.TrialRecommended
+	}
+	return v1alpha1.TrialReverted
 }

@@ -16,7 +16,7 @@ func TestPromotion(t *testing.T) {
 	var decision Decision
 	for decision.Baseline == nil {
 		m.tick()
-		decision = m.look(t, nil)
+		decision = m.look(t, func(trial *v1alpha1.Trial, _ *View) { trial.GoodWindows = 2 })
 		if m.now.Sub(epoch) > time.Hour {
 			t.Fatal("never promoted")
 		}

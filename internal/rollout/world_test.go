@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
 	"github.com/gopacer/gopacer/internal/verdict"
 )
@@ -28,7 +29,8 @@ func quickPlan() Plan {
 		Steps:          []Step{{intstr.FromInt32(1), 20 * time.Second}, {intstr.FromInt32(2), 20 * time.Second}, {intstr.FromInt32(3), 20 * time.Second}},
 		MaxUnavailable: intstr.FromInt32(1), Interval: 5 * time.Second, WarmUp: 20 * time.Second, NoDataTimeout: time.Minute,
 		SLOs: []verdict.SLO{{Name: "latency", ThresholdSeconds: 0.25, AllowedShare: 0.01}, {Name: "errors", AllowedShare: 0.01}},
-		Gain: verdict.Gain{MinShare: 0.05, MinCPUShare: 0.01},
+		Gain: verdict.Gain{Minimize: v1alpha1.MinimizeGCCPU, MinShare: 0.05, MinCPUShare: 0.01}, GoodWindows: 3,
+		Breaker: verdict.Breaker{Share: 0.4, Length: 20 * time.Second},
 	}
 }
 

@@ -255,8 +255,7 @@ func afterStreak(in Input, proposal Proposal) Proposal {
 	if in.Streak >= DeadbandLooks {
 		return proposal
 	}
-	proposal.Reason = shorten(fmt.Sprintf("%s would be tried, but this is look %d of the %d in a row that it takes: %s", proposal.Candidate.Canonical(),
-		in.Streak, DeadbandLooks, proposal.Reason))
+	proposal.Reason = shorten(fmt.Sprintf("%s is tried once %d looks in a row have found it: %s", proposal.Candidate.Canonical(), DeadbandLooks, proposal.Reason))
 	proposal.Candidate, proposal.Predicted = nil, Prediction{}
 	return proposal
 }

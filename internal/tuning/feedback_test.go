@@ -207,7 +207,7 @@ func TestStreak(t *testing.T) {
 		if (got.Candidate != nil) != tries || !got.OutsideDeadband || (got.Predicted != (Prediction{})) != tries {
 			t.Errorf("%d: %+v", streak, got)
 		}
-		if !tries && !strings.Contains(got.Reason, "of the 3 in a row that it takes: GC takes 25% of the CPU time") {
+		if !tries && !strings.Contains(got.Reason, "is tried once 3 looks in a row have found it: GC takes 25% of the CPU time") {
 			t.Errorf("%d: %q", streak, got.Reason)
 		}
 	}

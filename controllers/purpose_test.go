@@ -1,0 +1,186 @@
+package controllers
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/signal"
+)
+
+func inStrategy(strategy v1alpha1.Strategy) func(*v1alpha1.RuntimeTuningPolicy) {
+	return func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Strategy = strategy }
+}
+
+// TestSweep: every rung is measured, the best is tried, promoted, and the table stays.
+func TestSweep(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.tune(func(policy *v1alpha1.RuntimeTuningPolicy) {
+		inStrategy(v1alpha1.Strategy{Type: v1alpha1.StrategySweep, Sweep: &v1alpha1.SweepStrategy{Ladder: []int32{35, 50, 100}}})(policy)
+		policy.Spec.Schedule.Cooldown = seconds(0)
+	})
+	policy := w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool {
+		return ended(policy) && policy.Status.History[0].Result == v1alpha1.TrialPromoted
+	})
+	sweep := policy.Status.Sweep
+	if sweep == nil || len(sweep.Rungs) != 4 || sweep.Picked == nil || *sweep.Picked != 100 {
+		t.Fatalf("the table is %s", dump(sweep))
+	}
+	for i, rung := range sweep.Rungs {
+		if rung.GOGC != []int32{25, 35, 50, 100}[i] || rung.Result != v1alpha1.ReasonMeasured || rung.GCCPUPerRequest == "" || rung.AgainstModel != "" {
+			t.Errorf("rung %d is %s", i, dump(rung))
+		}
+	}
+	if got := w.running("100"); got != 6 {
+		t.Errorf("%d pods run the best rung, want 6: %v", got, w.gogc())
+	}
+	measured := 0
+	for _, record := range policy.Status.History {
+		if record.Purpose == v1alpha1.PurposeMeasure && record.Result == v1alpha1.TrialMeasured {
+			measured++
+		}
+	}
+	if measured != 4 || policy.Status.Trials != 5 {
+		t.Errorf("%d of %d trials measured a rung: %s", measured, policy.Status.Trials, dump(policy.Status.History))
+	}
+	trials := policy.Status.Trials
+	w.pass(time.Hour)
+	if policy := w.rest(); policy.Status.Trials != trials || policy.Status.Sweep == nil {
+		t.Errorf("with a picked rung promoted it goes on: %s", dump(policy.Status))
+	}
+}
+
+// TestSweepOfWhatHarms: a rung that breaks an objective goes back, has its reason in the table, and is not picked.
+func TestSweepOfWhatHarms(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.prometheus.alter = breach("100")
+	w.tune(func(policy *v1alpha1.RuntimeTuningPolicy) {
+		inStrategy(v1alpha1.Strategy{Type: v1alpha1.StrategySweep, Sweep: &v1alpha1.SweepStrategy{Ladder: []int32{50, 100}}})(policy)
+		policy.Spec.Schedule.Cooldown = seconds(0)
+	})
+	policy := w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool {
+		return ended(policy) && policy.Status.History[0].Result == v1alpha1.TrialPromoted
+	})
+	sweep := policy.Status.Sweep
+	if sweep == nil || len(sweep.Rungs) != 3 || sweep.Rungs[2].Result != v1alpha1.ReasonLatencyBreached || sweep.Picked == nil || *sweep.Picked != 50 {
+		t.Errorf("the table is %s", dump(sweep))
+	}
+}
+
+// TestCalibration: the baseline against itself gains nothing; what it showed of the pods is kept, and it is not run again.
+func TestCalibration(t *testing.T) {
+	w := newWorldInMemory(t)
+	factor := 1.0
+	w.prometheus.alter = func(_ string, pod *signal.Pod) {
+		if factor += 0.01; factor > 1.06 {
+			factor = 1
+		}
+		pod.RequestSeconds = present(pod.RequestSeconds.Number * factor)
+	}
+	w.tune(inStrategy(v1alpha1.Strategy{Type: v1alpha1.StrategyCalibrate}))
+	policy := w.run(ended)
+	record, calibration := policy.Status.History[0], policy.Status.Calibration
+	if record.Purpose != v1alpha1.PurposeCalibrate || record.Reason != v1alpha1.ReasonNoGain || record.Result != v1alpha1.TrialReverted {
+		t.Errorf("the record is %s", dump(record))
+	}
+	if calibration == nil || calibration.Pods != 6 {
+		t.Fatalf("the calibration is %s", dump(calibration))
+	}
+	if !slices.ContainsFunc(calibration.Spreads, func(spread v1alpha1.Spread) bool {
+		return spread.Signal == v1alpha1.SignalRequestLatency && spread.PodSpread != "0%" && spread.PodSpread != ""
+	}) {
+		t.Errorf("the spreads are %s", dump(calibration.Spreads))
+	}
+	if got := w.running("25"); got != 6 {
+		t.Errorf("%d pods run the baseline, want 6: %v", got, w.gogc())
+	}
+	if len(policy.Status.Rejected) > 0 {
+		t.Errorf("the baseline is rejected: %s", dump(policy.Status.Rejected))
+	}
+	w.pass(2 * time.Hour)
+	if policy := w.rest(); policy.Status.Trials != 1 || reasonOf(policy) != v1alpha1.ReasonTuned {
+		t.Errorf("it calibrates again: %s", dump(policy.Status))
+	}
+}
+
+// TestApproval: on too few pods for a proof a good candidate is recommended, once, and a person's approval promotes it.
+func TestApproval(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.deploy(4)
+	w.policy(func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Schedule.Cooldown = seconds(0) })
+	w.pass(10 * time.Minute)
+	policy := w.run(ended)
+	recommendation := policy.Status.Recommendation
+	if record := policy.Status.History[0]; record.Result != v1alpha1.TrialRecommended || recommendation == nil || recommendation.Verdict == nil {
+		t.Fatalf("the record is %s, the recommendation %s", dump(record), dump(recommendation))
+	}
+	if got := w.running("25"); got != 4 {
+		t.Errorf("%d pods run the baseline, want 4: %v", got, w.gogc())
+	}
+	w.pass(time.Hour)
+	waiting := w.rest()
+	if waiting.Status.Trials != 1 || reasonOf(waiting) != v1alpha1.ReasonRecommended || waiting.Status.Recommendation == nil {
+		t.Fatalf("it does not wait for a person: %s", dump(waiting.Status))
+	}
+	other := recommendation.Settings.DeepCopy()
+	other.GOGC.IntVal++
+	w.edit(func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Approved = other })
+	if policy := w.rest(); policy.Status.Trials != 1 {
+		t.Errorf("it promotes what nobody tried: %s", dump(policy.Status))
+	}
+	w.edit(func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Approved = recommendation.Settings.DeepCopy() })
+	policy = w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool { return policy.Status.Trials == 2 && policy.Status.Trial == nil })
+	if record := policy.Status.History[0]; record.Result != v1alpha1.TrialPromoted || policy.Status.Baseline.Source != v1alpha1.BaselinePromoted {
+		t.Errorf("the record is %s", dump(record))
+	}
+	if got := w.running("35"); got != 4 {
+		t.Errorf("%d pods run what was approved, want 4: %v", got, w.gogc())
+	}
+	w.pass(time.Minute)
+	if policy := w.rest(); policy.Status.Recommendation != nil {
+		t.Errorf("the recommendation stays: %s", dump(policy.Status.Recommendation))
+	}
+}
+
+// TestRejection: a candidate that harmed is remembered in a list of its own, with what it failed on.
+func TestRejection(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.prometheus.alter = breach("35")
+	w.tune(func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Schedule.Cooldown = seconds(0) })
+	policy := w.run(ended)
+	rejected := policy.Status.Rejected
+	if len(rejected) != 1 || rejected[0].Settings.GOGC.IntValue() != 35 || rejected[0].Reason != v1alpha1.ReasonLatencyBreached || rejected[0].Until.IsZero() {
+		t.Fatalf("rejected are %s", dump(rejected))
+	}
+	w.edit(func(policy *v1alpha1.RuntimeTuningPolicy) {})
+	w.pass(time.Hour)
+	if policy := w.rest(); policy.Status.Trials != 1 || !strings.Contains(dump(policy.Status.Conditions), "seven days") {
+		t.Errorf("it is tried again: %s", dump(policy.Status))
+	}
+}
+
+// TestMarginsOfTrial: a trial has its margins from its start on, widened where the pods are unlike each other.
+func TestMarginsOfTrial(t *testing.T) {
+	w := newWorldInMemory(t)
+	factor := 1.0
+	w.prometheus.alter = func(_ string, pod *signal.Pod) {
+		if factor += 0.01; factor > 1.05 {
+			factor = 1
+		}
+		pod.RequestSeconds = present(pod.RequestSeconds.Number * factor)
+	}
+	w.tune(nil)
+	policy := w.run(slotsTaken)
+	margins := map[v1alpha1.SignalName]v1alpha1.Margin{}
+	for _, margin := range policy.Status.Trial.Margins {
+		margins[margin.Signal] = margin
+	}
+	if got := margins[v1alpha1.SignalCPUPerRequest].Allowed; got != "2.0%" {
+		t.Errorf("the margin of CPU is %q, want the default of 2.0%%", got)
+	}
+	if got := margins[v1alpha1.SignalRequestLatency]; got.PodSpread == "" || got.Allowed == "3.0%" || got.Allowed == "" {
+		t.Errorf("the margin of latency is %+v, want a wider one than 3%%", got)
+	}
+}

@@ -1,0 +1,206 @@
+package rollout
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/settings"
+)
+
+// allRun fails where a living pod runs other settings.
+func (m *manager) allRun(t *testing.T, want settings.Settings) {
+	t.Helper()
+	for range 60 {
+		m.tick()
+	}
+	for _, pod := range m.find(func(pod *worldPod) bool { return !pod.Terminating }) {
+		if !runs(pod.Pod, want) {
+			t.Errorf("pod %s runs %s, want %s", pod.Name, pod.Settings.Canonical(), want.Canonical())
+		}
+	}
+}
+
+func (m *manager) holdsInvariants(t *testing.T) {
+	t.Helper()
+	for _, found := range m.found {
+		t.Errorf("%s: %s", found.invariant, found.message)
+	}
+}
+
+// TestRecommended: on too few pods for a proof a good trial goes back, and what it saw is for a person to decide on.
+func TestRecommended(t *testing.T) {
+	for _, replicas := range []int{2, 3, 4, 5} {
+		m := newManager(newWorld(1, replicas), bold, &promoted)
+		m.runUntil(time.Hour, nil)
+		record := m.record
+		if record == nil || record.Result != v1alpha1.TrialRecommended || record.Reason != v1alpha1.ReasonRecommended {
+			t.Fatalf("%d replicas: %+v", replicas, record)
+		}
+		if record.Verdict == nil || !strings.Contains(record.Message, "spec.approved") || m.promoted {
+			t.Errorf("%d replicas: promoted %v, %q with %+v", replicas, m.promoted, record.Message, record.Verdict)
+		}
+		m.allRun(t, promoted)
+		m.holdsInvariants(t)
+	}
+}
+
+// TestNothingToRecommend: without a gain there is nothing to decide on.
+func TestNothingToRecommend(t *testing.T) {
+	m := newManager(newWorld(1, 4), bold, &promoted)
+	m.data.gain = 0
+	m.runUntil(time.Hour, nil)
+	if m.record == nil || m.record.Result != v1alpha1.TrialReverted || m.record.Reason != v1alpha1.ReasonNoGain {
+		t.Errorf("%+v", m.record)
+	}
+}
+
+// TestMeasure: a rung of a sweep is measured on the canary pods of the last step, and goes back.
+func TestMeasure(t *testing.T) {
+	m := newManagerFor(newWorld(1, 6), Opening{Candidate: bold, Purpose: v1alpha1.PurposeMeasure}, &promoted)
+	m.runUntil(time.Hour, nil)
+	record := m.record
+	if record == nil || record.Result != v1alpha1.TrialMeasured || record.Reason != v1alpha1.ReasonMeasured || record.Purpose != v1alpha1.PurposeMeasure {
+		t.Fatalf("%+v", record)
+	}
+	measured := m.measured
+	if measured == nil || measured.Reason != v1alpha1.ReasonMeasured || len(measured.Canary) != 3 || len(measured.Control) != 3 {
+		t.Fatalf("%+v", measured)
+	}
+	if pod := measured.Window.Pods[measured.Canary[0]]; !pod.Requests.OK() || measured.Window.Length < 20*time.Second {
+		t.Errorf("the window holds %+v over %s", pod, measured.Window.Length)
+	}
+	if len(m.passed) > 0 || m.promoted {
+		t.Errorf("passed steps %v, promoted %v", m.passed, m.promoted)
+	}
+	m.allRun(t, promoted)
+	m.holdsInvariants(t)
+}
+
+// TestMeasureOfWhatHarms: the guards are on for a rung as for any candidate.
+func TestMeasureOfWhatHarms(t *testing.T) {
+	m := newManagerFor(newWorld(1, 6), Opening{Candidate: bold, Purpose: v1alpha1.PurposeMeasure}, &promoted)
+	m.data.slow = 0.2
+	m.runUntil(time.Hour, nil)
+	if m.record == nil || m.record.Result != v1alpha1.TrialReverted || m.record.Reason != v1alpha1.ReasonLatencyBreached {
+		t.Fatalf("%+v", m.record)
+	}
+	if m.measured != nil && m.measured.Reason == v1alpha1.ReasonMeasured {
+		t.Errorf("measured %+v", m.measured)
+	}
+}
+
+// TestCalibrate: the baseline against itself gains nothing, and no pod has to be taken back for it.
+func TestCalibrate(t *testing.T) {
+	m := newManagerFor(newWorld(1, 6), Opening{Candidate: promoted, Purpose: v1alpha1.PurposeCalibrate}, &promoted)
+	m.data.gain = 0
+	m.runUntil(time.Hour, nil)
+	if m.record == nil || m.record.Result != v1alpha1.TrialReverted || m.record.Reason != v1alpha1.ReasonNoGain {
+		t.Fatalf("%+v", m.record)
+	}
+	if m.measured == nil || len(m.measured.Canary) != 3 || len(m.measured.Control) != 3 {
+		t.Fatalf("%+v", m.measured)
+	}
+	if m.evictions > 6 {
+		t.Errorf("%d evictions: three canary and three control pods take six", m.evictions)
+	}
+	m.allRun(t, promoted)
+	m.holdsInvariants(t)
+}
+
+// TestCalibrateNeverPromotes: not even where chance makes one cohort look better.
+func TestCalibrateNeverPromotes(t *testing.T) {
+	m := newManagerFor(newWorld(1, 6), Opening{Candidate: promoted, Purpose: v1alpha1.PurposeCalibrate}, &promoted)
+	m.data.luck = 0.5
+	m.runUntil(time.Hour, nil)
+	if m.record == nil || m.record.Result != v1alpha1.TrialMeasured || m.promoted {
+		t.Errorf("promoted %v: %+v", m.promoted, m.record)
+	}
+}
+
+// TestApproved: what a person approved follows in waves, with the guards on.
+func TestApproved(t *testing.T) {
+	approve := func(replicas int) *manager {
+		m := newManager(newWorld(1, replicas), bold, &promoted)
+		decision := StartApproved(m.view(), Opening{Number: 2, Candidate: bold, Reason: "approved", Previous: m.previous})
+		if decision.Baseline == nil || !decision.Changed || len(decision.Replace) > 0 || decision.Trial.Stage != v1alpha1.StagePromoting {
+			t.Fatalf("%+v", decision)
+		}
+		m.save(decision)
+		m.next = m.now
+		return m
+	}
+	m := approve(3)
+	m.runUntil(time.Hour, nil)
+	if m.record == nil || m.record.Result != v1alpha1.TrialPromoted {
+		t.Fatalf("%+v", m.record)
+	}
+	m.allRun(t, bold)
+
+	m = approve(3)
+	m.data.slow = 0.2
+	m.runUntil(time.Hour, nil)
+	if m.record == nil || m.record.Result != v1alpha1.TrialReverted || m.record.Reason != v1alpha1.ReasonLatencyBreached {
+		t.Fatalf("%+v", m.record)
+	}
+	m.allRun(t, promoted)
+	if diff := cmp.Diff(throughJSON(m.previous), m.status().baseline); diff != "" {
+		t.Errorf("the baseline (-previous +now):\n%s", diff)
+	}
+}
+
+// TestGuardBetweenVerdicts: a breach is seen within seconds, however long the policy's interval is, and nothing is written before.
+func TestGuardBetweenVerdicts(t *testing.T) {
+	w := newWorld(1, 6)
+	w.plan.Interval = time.Minute
+	w.plan.Steps = []Step{{intstr.FromInt32(3), 10 * time.Minute}}
+	m := newManager(w, bold, &promoted)
+	judged := func(trial *v1alpha1.Trial) bool { return trial.Verdict != nil && trial.WarmAt != nil }
+	if !m.reach(judged, 20*time.Minute) {
+		t.Fatal("there was no verdict")
+	}
+	statuses := len(m.statuses)
+	for range 20 {
+		m.second()
+	}
+	if len(m.statuses) != statuses {
+		t.Errorf("%d writes between two verdicts", len(m.statuses)-statuses)
+	}
+	m.data.slow = 0.2
+	broken := m.now
+	goesBack := func(trial *v1alpha1.Trial) bool { return trial.Stage == v1alpha1.StageReverting }
+	if !m.reach(goesBack, time.Hour) {
+		t.Fatal("the breach was not seen")
+	}
+	if took := m.now.Sub(broken); took > GuardInterval {
+		t.Errorf("the breach was seen after %s, want at most %s", took, GuardInterval)
+	}
+}
+
+// TestGoodWindows: a step passes only after as many good looks in a row as the policy asks for.
+func TestGoodWindows(t *testing.T) {
+	w := newWorld(1, 6)
+	w.plan.GoodWindows = 6
+	m := newManager(w, bold, &promoted)
+	counted := func(n int32) moment { return func(trial *v1alpha1.Trial) bool { return trial.GoodWindows == n } }
+	if !m.reach(counted(4), 20*time.Minute) {
+		t.Fatal("good looks are not counted")
+	}
+	m.data.fault = "NaN"
+	if !m.reach(counted(0), 20*time.Minute) {
+		t.Fatal("a bad look does not begin the count anew")
+	}
+	m.data.fault = ""
+	began := m.now
+	passed := func(trial *v1alpha1.Trial) bool { return trial.Step == 1 }
+	if !m.reach(passed, 20*time.Minute) {
+		t.Fatal("the step never passed")
+	}
+	if took, least := m.now.Sub(began), 5*w.plan.Interval; took < least {
+		t.Errorf("the step passed %s after a bad look, want at least %s", took, least)
+	}
+}
