@@ -131,7 +131,9 @@ func TestApproval(t *testing.T) {
 		t.Errorf("it promotes what nobody tried: %s", dump(policy.Status))
 	}
 	w.edit(func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Approved = recommendation.Settings.DeepCopy() })
-	policy = w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool { return policy.Status.Trials == 2 && policy.Status.Trial == nil })
+	policy = w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool {
+		return policy.Status.Trials == 2 && policy.Status.Trial == nil
+	})
 	if record := policy.Status.History[0]; record.Result != v1alpha1.TrialPromoted || policy.Status.Baseline.Source != v1alpha1.BaselinePromoted {
 		t.Errorf("the record is %s", dump(record))
 	}
