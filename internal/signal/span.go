@@ -36,7 +36,7 @@ func newSpan(views []view) span {
 		s.kind = spanDoubtful
 		return s
 	}
-	if start.OK() && start.Number >= float64(views[0].at.UnixMilli())/1000 {
+	if start.OK() && start.Number >= float64(views[0].at.UnixMilli())/1000 && !sameProcess(views[0], start) {
 		s.kind = spanYoung
 		return s
 	}
@@ -51,6 +51,12 @@ func newSpan(views []view) span {
 		}
 	}
 	return s
+}
+
+// sameProcess says that a process which claims to have started later was seen already: the clocks of its node and of Prometheus differ.
+func sameProcess(v view, start Value) bool {
+	before := v.scalar(scalarStart)
+	return before.OK() && kindBetween(before, start) == spanWhole
 }
 
 func kindBetween(before, after Value) spanKind {

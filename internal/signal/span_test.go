@@ -29,6 +29,7 @@ func TestIncrease(t *testing.T) {
 		"late":                          {old, metricCPU + " 3" + old, present(3)},
 		"restarted and fell":            {metricCPU + " 5" + old, metricCPU + " 2" + started(20*time.Second), present(2)},
 		"restarted and is higher":       {metricCPU + " 5" + old, metricCPU + " 9" + started(20*time.Second), present(9)},
+		"a clock ahead of Prometheus'":  {metricCPU + " 5" + started(-10*time.Second), metricCPU + " 9" + started(-10*time.Second), present(4)},
 		"was not there yet":             {"", metricCPU + " 2" + started(20*time.Second), present(2)},
 		"restarted before, seen late":   {metricCPU + " 5" + started(2*time.Hour), metricCPU + " 9" + started(61*time.Second), present(9)},
 		"not scraped, though there":     {"", metricCPU + " 9" + old, absent},
