@@ -56,8 +56,9 @@ func NewFleet(service Service, noise Noise, replicas int, begin time.Time, seed 
 // MeasureMemoryAs answers an objective's own query, by its name, with the resident bytes of each pod.
 func (f *Fleet) MeasureMemoryAs(name string) { f.custom = name }
 
-// Start begins a process, at the latest scrape. Its pod's lasting differences are drawn anew, as for any new pod.
-func (f *Fleet) Start(name string, set settings.Settings, fault Fault) {
+// Start begins a process at the time, which lies between the latest scrape and the next, and which its first sample will show; it serves from
+// the latest scrape on. Its pod's lasting differences are drawn anew, as for any new pod.
+func (f *Fleet) Start(name string, at time.Time, set settings.Settings, fault Fault) {
 	draw := func(spread float64) float64 { return math.Exp(spread * f.random.NormFloat64()) }
 	own := fault.applied(f.service)
 	own.MedianSeconds *= draw(f.noise.PodSpread)
@@ -67,7 +68,7 @@ func (f *Fleet) Start(name string, set settings.Settings, fault Fault) {
 	own.CycleSeconds *= gc
 	own.LiveHeapBytes *= draw(f.noise.PodSpread)
 	p := &process{
-		name: name, service: own, settings: set, traffic: draw(f.noise.TrafficSpread), startedAt: f.Now(), firstScrape: f.scrapes,
+		name: name, service: own, settings: set, traffic: draw(f.noise.TrafficSpread), startedAt: at,
 		history: []sample{{}},
 	}
 	for i := range p.sway {

@@ -18,7 +18,7 @@ var begin = time.Date(2026, time.October, 1, 0, 0, 0, 0, time.UTC)
 func fleetOf(service Service, noise Noise, pods int, seed uint64) *Fleet {
 	fleet := NewFleet(service, noise, pods, begin, seed)
 	for i := range pods {
-		fleet.Start(fmt.Sprintf("pod-%d", i), settings.Settings{GOGC: 100}, Fault{})
+		fleet.Start(fmt.Sprintf("pod-%d", i), begin, settings.Settings{GOGC: 100}, Fault{})
 	}
 	return fleet
 }
@@ -134,11 +134,14 @@ func TestProcessesComeAndGo(t *testing.T) {
 	s.MemoryLimitBytes = 300 * mebibyte
 	fleet := fleetOf(s, Noise{}, 2, 1)
 	fleet.Advance(begin.Add(10 * time.Minute))
-	fleet.Start("young", settings.Settings{GOGC: 400}, Fault{})
+	fleet.Start("young", fleet.Now().Add(7*time.Second), settings.Settings{GOGC: 400}, Fault{})
 	if _, found := fleet.Window(fleet.Now(), time.Minute).Pods["young"]; found {
 		t.Error("a process that was not scraped is in the window")
 	}
 	young := window(fleet, 11*time.Minute, 5*time.Minute).Pods["young"]
+	if started := float64(begin.Add(10*time.Minute + 7*time.Second).Unix()); young.ProcessStartSeconds.Number != started {
+		t.Errorf("the process started at %v, want %v", young.ProcessStartSeconds.Number, started)
+	}
 	if young.Coverage != 0.2 || young.Requests.Number > 60*s.RequestsPerSecond || young.GOGCPercent.Number != 400 {
 		t.Errorf("young: %+v", young)
 	}

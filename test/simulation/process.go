@@ -35,13 +35,12 @@ const (
 
 // process is one pod's.
 type process struct {
-	name        string
-	service     Service
-	settings    settings.Settings
-	traffic     float64
-	startedAt   time.Time
-	firstScrape int
-	sway        [sways]float64
+	name      string
+	service   Service
+	settings  settings.Settings
+	traffic   float64
+	startedAt time.Time
+	sway      [sways]float64
 	// pending is CPU time of the cycle under way: the runtime's counters advance only when it ends. phase is the part of it that is done.
 	pending, phase float64
 	killed         bool
@@ -53,7 +52,7 @@ func (p *process) run(random *rand.Rand, noise Noise, requestsPerSecond float64,
 	seconds := ScrapeInterval.Seconds()
 	next := p.history[len(p.history)-1]
 	b := p.service.Under(p.settings, requestsPerSecond)
-	young := 1 + youngBy*math.Exp(-float64(now.Sub(p.startedAt))/float64(ripensIn))
+	young := 1 + youngBy*math.Exp(-float64(max(0, now.Sub(p.startedAt)))/float64(ripensIn))
 	scale := p.swayOn(random, noise)
 	requests := poisson(random, requestsPerSecond*seconds)
 	p.serve(random, &next, b, requests, young*scale[swayOfLatency])

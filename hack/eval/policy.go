@@ -1,0 +1,31 @@
+package main
+
+import (
+	"time"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/verdict"
+)
+
+// What a policy of tier Standard says by default.
+var (
+	standardMargins = map[v1alpha1.SignalName]float64{
+		v1alpha1.SignalRequestLatency: 0.03, v1alpha1.SignalTailLatency: 0.10, v1alpha1.SignalSlowRequests: 0.10, v1alpha1.SignalCPUPerRequest: 0.02,
+	}
+	standardGain    = verdict.Gain{Minimize: v1alpha1.MinimizeGCCPU, MinShare: 0.05, MinCPUShare: 0.01}
+	standardBreaker = verdict.Breaker{Share: 0.4, Length: time.Minute}
+)
+
+// standardMax is what no margin is widened beyond.
+const standardMax = 0.10
+
+// harmful says that a trial was turned down for harm, not for want of gain, proof or data.
+func harmful(reason string) bool {
+	switch reason {
+	case v1alpha1.ReasonHarmed, v1alpha1.ReasonLatencyBreached, v1alpha1.ReasonErrorsBreached, v1alpha1.ReasonQueryBreached, v1alpha1.ReasonOOMKilled,
+		v1alpha1.ReasonRestarted, v1alpha1.ReasonNotReady, v1alpha1.ReasonLimiterEnabled, v1alpha1.ReasonThrashing, v1alpha1.ReasonMemoryNearLimit,
+		v1alpha1.ReasonThrottled, v1alpha1.ReasonStartsSlowly, v1alpha1.ReasonBreakerTripped, v1alpha1.ReasonSharedBreach:
+		return true
+	}
+	return false
+}
