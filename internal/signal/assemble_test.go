@@ -51,7 +51,7 @@ func clientGolang(work float64) string {
 			go_info{version="go1.26.8"} 1
 			go_gc_limiter_last_enabled_gc_cycle 0
 			go_gc_duration_seconds{quantile="0"} 1e-05
-			go_gc_duration_seconds{quantile="1"} 0.004`
+			go_gc_duration_seconds{quantile="1.0"} 0.004`
 }
 
 func cadvisor(periods, throttled float64) scrape {
@@ -106,6 +106,7 @@ func TestAssembleOpenTelemetry(t *testing.T) {
 			go_memory_used_bytes{go_memory_type="other"} 8e7
 			go_memory_allocated_bytes_total %g
 			go_memory_gc_cycles_total %g
+			go_gc_duration_seconds{quantile="1"} 0.003
 			go_cpu_time_seconds_total{go_cpu_state="gc",go_cpu_detailed_state="gc/pause"} %g
 			go_cpu_time_seconds_total{go_cpu_state="gc",go_cpu_detailed_state="gc/mark/assist"} %g
 			go_cpu_time_seconds_total{go_cpu_state="gc",go_cpu_detailed_state="gc/mark/dedicated"} %g
@@ -121,7 +122,7 @@ func TestAssembleOpenTelemetry(t *testing.T) {
 	inf := math.Inf(1)
 	want := Pod{
 		GCCPUSeconds: present(14), GCAssistSeconds: present(4), GCCycles: present(20), GCCyclesTotal: present(30),
-		AllocatedBytes: present(2e6), Pauses: []Bucket{{0.001, 18}, {inf, 20}}, PausesState: Present,
+		AllocatedBytes: present(2e6), LongestPauseSeconds: present(0.003), Pauses: []Bucket{{0.001, 18}, {inf, 20}}, PausesState: Present,
 		SchedulerLatency: []Bucket{{0.001, 198}, {inf, 200}}, SchedulerLatencyState: Present,
 		HeapGoalBytes: present(5e7), TotalMemoryBytes: present(81e6), GOGCPercent: present(1.8446744073709552e19),
 		MemoryLimitBytes: present(math.MaxInt64), GOMAXPROCS: present(4), Goroutines: present(12), Coverage: 1, Sampled: true,

@@ -8,7 +8,8 @@ const (
 	metricGCIdleCPU   = "go_cpu_classes_gc_mark_idle_cpu_seconds_total"
 	metricGCAssistCPU = "go_cpu_classes_gc_mark_assist_cpu_seconds_total"
 	metricCPU         = "process_cpu_seconds_total"
-	// The summary's quantiles span the last 256 cycles rather than the window; of them only the longest is used.
+	// The summary's quantiles span the last 256 cycles rather than the window; of them only the longest is used. Prometheus 3 writes
+	// its quantile as 1.0 (https://prometheus.io/docs/prometheus/latest/migration/#le-and-quantile-label-values).
 	metricGCSummary = "go_gc_duration_seconds"
 	metricGCCycles  = "go_gc_duration_seconds_count"
 	metricGCPause   = "go_gc_duration_seconds_sum"
@@ -128,6 +129,7 @@ func scalarMetrics() []scalarMetric {
 		{scalarCycles, metricGCCycles, "", ""},
 		{scalarPause, metricGCPause, "", ""},
 		{scalarLongestPause, metricGCSummary, labelQuantile, "1"},
+		{scalarLongestPause, metricGCSummary, labelQuantile, "1.0"},
 		{scalarResident, metricResident, "", ""},
 		{scalarStart, metricProcessStart, "", ""},
 		{scalarOpenFiles, metricOpenFiles, "", ""},

@@ -103,7 +103,7 @@ func (q Query) render() Query {
 	switch q.Name {
 	case QueryGauges:
 		// No aggregation, so that two series of one pod are seen as two. Of the summary's quantiles only the longest comes.
-		q.PromQL = fmt.Sprintf(`{%s,%s=~"|1"}`, all, labelQuantile)
+		q.PromQL = fmt.Sprintf(`{%s,%s=~"|1|1[.]0"}`, all, labelQuantile)
 	case QuerySampleTimes:
 		q.PromQL = sampleTimes(within)
 	case QueryContainers:

@@ -38,7 +38,7 @@ func TestQueriesText(t *testing.T) {
 // TestQueriesAsk holds that what policies and presets name is asked for.
 func TestQueriesAsk(t *testing.T) {
 	for name, words := range map[QueryName][]string{
-		QueryGauges: {"go_gc_gogc_percent|", `quantile=~"|1"`, "go_info"},
+		QueryGauges: {"go_gc_gogc_percent|", `quantile=~"|1|1[.]0"`, "go_info"},
 		QueryRequests: {"rpc_seconds_count|", "rpc_seconds_sum|", "rpc_seconds|", "outcome", "http_response_status_code", "reporter",
 			"grpc_server_handled_total", "istio_requests_total", "gin_request_duration_count"},
 		QueryLatencyBuckets: {"rpc_seconds_bucket|", "istio_request_duration_milliseconds_bucket", "reporter, le"},
