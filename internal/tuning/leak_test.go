@@ -92,6 +92,7 @@ func TestALeakIsInHalfOfThePods(t *testing.T) {
 	still, grows := [3]float64{50, 50, 50}, [3]float64{1000, 1500, 2000}
 	window, leaking := watched(grows, still, still)
 	_, worse := watched([3]float64{1000, 2000, 3000}, still, still)
+	_, slower := watched([3]float64{1500, 1700, 2000}, still, still)
 	_, calm := watched(still, still, still)
 	tests := map[string]struct {
 		pods []signal.Pod
@@ -101,6 +102,7 @@ func TestALeakIsInHalfOfThePods(t *testing.T) {
 		"one of three":   {[]signal.Pod{leaking, calm, calm}, ""},
 		"two of four":    {[]signal.Pod{worse, calm, leaking, calm}, "from 1000 to 3000 in a pod (2 of 4 pods)"},
 		"two of four, b": {[]signal.Pod{leaking, calm, worse, calm}, "from 1000 to 3000 in a pod (2 of 4 pods)"},
+		"as high":        {[]signal.Pod{leaking, slower}, "from 1000 to 2000 in a pod (2 of 2 pods)"},
 		"two of five":    {[]signal.Pod{leaking, worse, calm, calm, calm}, ""},
 	}
 	for name, test := range tests {

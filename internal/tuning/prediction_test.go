@@ -16,6 +16,7 @@ func TestPredictionText(t *testing.T) {
 		"a third less":  {predict(2.0 / 3), "-33% (-46% to -18%)"},
 		"half":          {predict(0.5), "-50% (-65% to -29%)"},
 		"more":          {Prediction{Low: 0.01, Mid: 0.02, High: 0.04}, "+2% (+1% to +4%)"},
+		"most":          {Prediction{Low: -0.9, Mid: -0.8, High: -0.7}, "-80% (-90% to -70%)"},
 		"almost naught": {Prediction{High: 0.001}, "+0% (+0% to +0%)"},
 	}
 	for name, test := range tests {

@@ -46,25 +46,15 @@ func processorsStep(in Input, throttled string) (step *Proposal, note string) {
 
 // wantedProcessors is the GOMAXPROCS that the pods should have, with the reason; 0 where what they have will do.
 func wantedProcessors(in Input, throttled string) (wanted int32, because string) {
-	seen := in.Observed
-	if !above(seen.Processors, 0) {
+	if !above(in.Observed.Processors, 0) {
 		return 0, ""
 	}
-	has := seen.Processors.Number
-	limit := ceilLimit(in.Footing.CPULimitMilli)
-	minor, known := minorNumber(in.GoVersion)
-	switch {
-	case limit > 0 && has > float64(max(limit, minProcessors)) && (throttled != "" || known && minor < containerAware):
-		wanted = max(limit, minProcessors)
-		because = fmt.Sprintf("GOMAXPROCS is %.0f under a CPU limit of %d", has, limit)
-	case limit > 0 && throttled == "" && has < float64(limit) && waitsForProcessors(in):
-		wanted = limit
-		because = fmt.Sprintf("%.1f goroutines wait for each of %.0f processors while %.1f of %d CPUs are in use", seen.RunnablePerProcessor.Number, has,
-			seen.CPUCores.Number, limit)
-	case limit == 0 && has >= largeNode && seen.CPUCores.OK() && seen.CPUCores.Number < idleShare*has:
-		wanted = max(int32(math.Ceil(headroom*seen.CPUCores.Number)), minProcessors)
-		because = fmt.Sprintf("GOMAXPROCS is %.0f where %.1f CPUs are in use, and no CPU limit tells the runtime", has, seen.CPUCores.Number)
+	if in.Footing.CPULimitMilli > 0 {
+		wanted, because = processorsUnderLimit(in, throttled)
+	} else {
+		wanted, because = processorsWithoutLimit(in)
 	}
+	has := in.Observed.Processors.Number
 	more := float64(wanted) > has
 	if in.Knobs.MaxProcessors > 0 {
 		wanted = min(wanted, in.Knobs.MaxProcessors)
@@ -73,6 +63,31 @@ func wantedProcessors(in Input, throttled string) (wanted int32, because string)
 		return 0, "" // the bound leaves nothing to gain
 	}
 	return wanted, because
+}
+
+// processorsUnderLimit is the limit, where the runtime does not know it, or where goroutines wait though it is not used up.
+func processorsUnderLimit(in Input, throttled string) (wanted int32, because string) {
+	has, limit := in.Observed.Processors.Number, ceilLimit(in.Footing.CPULimitMilli)
+	minor, known := minorNumber(in.GoVersion)
+	unaware := known && minor < containerAware
+	switch {
+	case has > float64(max(limit, minProcessors)) && (throttled != "" || unaware):
+		return max(limit, minProcessors), fmt.Sprintf("GOMAXPROCS is %.0f under a CPU limit of %d", has, limit)
+	case throttled == "" && has < float64(limit) && waitsForProcessors(in):
+		return limit, fmt.Sprintf("%.1f goroutines wait for each of %.0f processors while %.1f of %d CPUs are in use",
+			in.Observed.RunnablePerProcessor.Number, has, in.Observed.CPUCores.Number, limit)
+	}
+	return 0, ""
+}
+
+// processorsWithoutLimit is twice the CPU in use, on a large node of which little is used: the collector alone takes a quarter of GOMAXPROCS.
+func processorsWithoutLimit(in Input) (wanted int32, because string) {
+	has, used := in.Observed.Processors.Number, in.Observed.CPUCores
+	if has < largeNode || !used.OK() || !(used.Number < idleShare*has) {
+		return 0, ""
+	}
+	return max(int32(math.Ceil(headroom*used.Number)), minProcessors),
+		fmt.Sprintf("GOMAXPROCS is %.0f where %.1f CPUs are in use, and no CPU limit tells the runtime", has, used.Number)
 }
 
 // waitsForProcessors says that goroutines wait though the CPU limit is not used up, nor throttles.

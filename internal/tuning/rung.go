@@ -29,8 +29,9 @@ type figures struct {
 	requestsPerCPUSecond, p99Seconds, memoryBytes, gcShare, gcSecondsPerRequest, slowShare float64
 }
 
-// MeasureRung says what the pods of a rung show. thresholdSeconds is that of the first latency objective; 0 for none.
-func MeasureRung(gogc int32, window signal.Window, pods []signal.Pod, thresholdSeconds float64) v1alpha1.Rung {
+// MeasureRung says what the pods of a rung show, as ratios, whatever the length of the window. thresholdSeconds is that of the first latency
+// objective; 0 for none.
+func MeasureRung(gogc int32, _ signal.Window, pods []signal.Pod, thresholdSeconds float64) v1alpha1.Rung {
 	requests := func(p signal.Pod) signal.Value { return p.Requests }
 	cpu := func(p signal.Pod) signal.Value { return p.CPUSeconds }
 	gc := func(p signal.Pod) signal.Value { return p.GCCPUSeconds }
@@ -132,8 +133,8 @@ func pooled(pods []signal.Pod) []signal.Bucket {
 	return sum
 }
 
-// quantile is interpolated between two edges, as PromQL's histogram_quantile does it; the last finite edge where it lies above that, and NaN where there
-// is no request.
+// quantile is interpolated between two edges, as PromQL's histogram_quantile does it; the last finite edge where it lies above that,
+// and NaN where there is no request.
 func quantile(buckets []signal.Bucket, q float64) float64 {
 	if len(buckets) == 0 || !(buckets[len(buckets)-1].Count > 0) {
 		return math.NaN()

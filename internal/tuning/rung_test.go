@@ -37,6 +37,10 @@ func TestMeasureRung(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	fast := MeasureRung(150, signal.Window{}, pods[1:], 0.025)
+	if fast.SlowRequests != "0%" || readRung(fast).slowShare != 0 {
+		t.Errorf("no request is slow: %q", fast.SlowRequests)
+	}
 	nothing := MeasureRung(25, signal.Window{}, nil, 0)
 	if diff := cmp.Diff(v1alpha1.Rung{GOGC: 25, Result: "Measured"}, nothing); diff != "" {
 		t.Error(diff)
