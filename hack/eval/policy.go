@@ -7,10 +7,11 @@ import (
 	"github.com/gopacer/gopacer/internal/verdict"
 )
 
-// What a policy of tier Standard says by default.
+// What a policy of tier Standard says by default, as the manager resolves it.
 var (
 	standardMargins = map[v1alpha1.SignalName]float64{
-		v1alpha1.SignalRequestLatency: 0.03, v1alpha1.SignalTailLatency: 0.10, v1alpha1.SignalSlowRequests: 0.10, v1alpha1.SignalCPUPerRequest: 0.02,
+		v1alpha1.SignalRequestLatency: 0.03, v1alpha1.SignalTailLatency: 0.10, v1alpha1.SignalSlowRequests: 0.10, v1alpha1.SignalErrors: 0,
+		v1alpha1.SignalCPUPerRequest: 0.02, v1alpha1.SignalStartupTime: 0.25,
 	}
 	standardGain    = verdict.Gain{Minimize: v1alpha1.MinimizeGCCPU, MinShare: 0.05, MinCPUShare: 0.01}
 	standardBreaker = verdict.Breaker{Share: 0.4, Length: time.Minute}
