@@ -89,3 +89,28 @@ func TestHarmlessWarning(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestCustomUnavailable holds that an answer that is none to the query is Prometheus' fault, not that of the query's author.
+func TestCustomUnavailable(t *testing.T) {
+	for name, body := range map[string]string{
+		"a matrix":     answer(`{"resultType":"matrix","result":[]}`),
+		"of yesterday": vector(`{"metric":{"pod":"checkout-1"},"value":[1789913600,"1"]}`),
+		"no JSON":      "{",
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := newTestSource(t, &shop{alter: func(w http.ResponseWriter, query string) bool {
+				if !strings.Contains(query, "queue_depth") {
+					return false
+				}
+				_, _ = io.WriteString(w, body)
+				return true
+			}}, 10*time.Second)
+			request := requestFor(0, time.Unix(at, 0))
+			request.Queries = []signal.CustomQuery{{Name: "depth", PromQL: "queue_depth"}}
+			var unavailable *UnavailableError
+			if _, err := source.Observe(t.Context(), request); !errors.As(err, &unavailable) {
+				t.Errorf("error %v (%T), want unavailable", err, err)
+			}
+		})
+	}
+}

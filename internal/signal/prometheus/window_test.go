@@ -1,7 +1,11 @@
 package prometheus
 
 import (
+	"errors"
+	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,5 +134,52 @@ func TestSlotBefore(t *testing.T) {
 			}
 		}
 		f.close()
+	}
+}
+
+// TestBackfillFails holds that there is no window where its start can't be had, and that another slot tries again.
+func TestBackfillFails(t *testing.T) {
+	server := &shop{}
+	source := newTestSource(t, server, 10*time.Second)
+	request := requestFor(0, time.Unix(at, 0))
+	var asked atomic.Int32
+	server.set(func(w http.ResponseWriter, query string) bool {
+		if !strings.HasPrefix(query, "timestamp(") || asked.Add(1) == 1 {
+			return false
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	})
+	var unavailable *UnavailableError
+	if window, err := source.Observe(t.Context(), request); !errors.As(err, &unavailable) || len(window.Pods) > 0 {
+		t.Errorf("pods %v, error %v: want none, for want of the start", window.Pods, err)
+	}
+	server.set(nil)
+	request.End = request.End.Add(slot)
+	if window, err := source.Observe(t.Context(), request); err != nil || len(window.Pods) != 1 {
+		t.Errorf("in the next slot: pods %v, error %v", window.Pods, err)
+	}
+}
+
+// TestTwoHistograms holds that histograms of several policies are asked for in the same queries, in an order that does not change.
+func TestTwoHistograms(t *testing.T) {
+	server := &shop{}
+	source := newTestSource(t, server, 10*time.Second)
+	for n := range 3 {
+		server.take()
+		for policy, histogram := range []string{"fiber_seconds", "chi_seconds"} {
+			request := requestFor(policy, time.Unix(at, 0).Add(time.Duration(n)*slot))
+			request.Latency = signal.Latency{Histogram: histogram, CodeLabel: "code"}
+			if _, err := source.Observe(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	asked := server.take()
+	both := slices.ContainsFunc(asked, func(query string) bool {
+		return strings.Contains(query, "chi_seconds_bucket|") && strings.Contains(query, "fiber_seconds_bucket|")
+	})
+	if len(asked) != int(queriesPerSnapshot) || !both {
+		t.Errorf("asked %d queries: %q", len(asked), asked)
 	}
 }
