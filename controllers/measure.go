@@ -168,6 +168,10 @@ func (p *pass) baselineLimits(m measurement) *summary {
 // baselineSLOs keeps trials away from a target that is in trouble already, and from objectives that the histogram can't decide.
 func (p *pass) baselineSLOs(m measurement) *summary {
 	for _, slo := range p.plan.SLOs {
+		if fault := m.window.QueryFaults[slo.Name]; fault != "" {
+			unusable := stalled(v1alpha1.ReasonSLOUnmeasured, fault)
+			return &unusable
+		}
 		check := verdict.OnPods(slo, &m.window, m.members)
 		switch {
 		case check.Outcome == v1alpha1.OutcomeFail:

@@ -169,6 +169,8 @@ type Window struct {
 	Pods map[string]Pod
 	// LatencyFound is the preset or histogram that the requests were read from; empty where none was found.
 	LatencyFound string
+	// QueryFaults say which of the request's own queries can't be used, by name, and why; their values are Absent.
+	QueryFaults map[string]string
 	// Queries show the same measurements by pod, in PromQL, for people who want to look themselves.
 	Queries map[v1alpha1.SignalName]string
 }

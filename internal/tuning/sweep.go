@@ -1,8 +1,10 @@
 package tuning
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,10 +57,15 @@ func sweepTable(in Input) (table *v1alpha1.Sweep, begun bool) {
 	if baseline := int32(in.Baseline.EffectiveGOGC()); baseline > 0 && len(order) < maxRungs && !slices.Contains(order, baseline) {
 		order = append(order, baseline)
 	}
-	slices.Sort(order) // so that the order depends on the seed alone
-	random := rand.New(rand.NewPCG(in.Seed, uint64(len(order))))
-	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(lot(in.Seed, a), lot(in.Seed, b)) })
 	return &v1alpha1.Sweep{StartedAt: metav1.NewTime(in.Now), Footing: in.Footing.API(), Order: order}, true
+}
+
+// lot is a rung's place in an order that depends on the seed alone. Drawn at random, the rungs' order has nothing to do with what changes
+// meanwhile, such as the traffic.
+func lot(seed uint64, gogc int32) uint64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%d", seed, gogc))
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // nextRung is the first that is not in the table. Those that may not be measured go into it at once, with the reason. The baseline's own rung is

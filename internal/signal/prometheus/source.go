@@ -66,7 +66,8 @@ func (s *Source) endpoint(provider string) (*endpoint, error) {
 }
 
 // Observe gives one window, of which the end is cut down to the grid of snapshots that all policies share. It is all or nothing: where
-// one query fails there is no window, since a missing answer would look like a metric that is not exposed.
+// one query fails there is no window, since a missing answer would look like a metric that is not exposed. Only a policy's own query that
+// can't be used is left out, and named in the window: the guards of its trial must not be blind for its author's mistake.
 func (s *Source) Observe(ctx context.Context, request signal.Request) (signal.Window, error) {
 	endpoint, err := s.endpoint(request.Provider)
 	if err != nil {
@@ -75,22 +76,40 @@ func (s *Source) Observe(ctx context.Context, request signal.Request) (signal.Wi
 	if err := request.Validate(); err != nil {
 		return signal.Window{}, fmt.Errorf("measure pods %s* of namespace %s: %w", request.PodPrefix, request.Namespace, err)
 	}
-	queries, err := enforce(request)
-	if err != nil {
-		return signal.Window{}, err
-	}
 	end := endpoint.fleet.slotBefore(request.End)
 	moments, err := endpoint.fleet.window(ctx, targetOf(request), end, request.Length)
 	if err != nil {
 		return signal.Window{}, err
 	}
-	answers := make(map[string]signal.Answer, len(queries))
-	for name, held := range queries {
-		if answers[name], err = endpoint.custom(ctx, request, name, held, end); err != nil {
-			return signal.Window{}, err
+	answers, faults, err := endpoint.customs(ctx, request, end)
+	if err != nil {
+		return signal.Window{}, err
+	}
+	window := signal.Assemble(request, endpoint.scrapeInterval, moments, answers)
+	window.QueryFaults = faults
+	return window, nil
+}
+
+// customs asks the request's own queries, each held to its namespace. What is the query's own fault is told by its name.
+func (e *endpoint) customs(ctx context.Context, request signal.Request, at time.Time) (map[string]signal.Answer, map[string]string, error) {
+	answers := make(map[string]signal.Answer, len(request.Queries))
+	faults := make(map[string]string)
+	for _, query := range request.Queries {
+		held, err := promql.EnforceNamespace(query.PromQL, request.Namespace)
+		if err == nil {
+			answers[query.Name], err = e.custom(ctx, request, query.Name, held, at)
+		} else {
+			err = &QueryError{Name: query.Name, Err: err}
+		}
+		var fault *QueryError
+		switch {
+		case errors.As(err, &fault):
+			faults[query.Name] = fault.Error()
+		case err != nil:
+			return nil, nil, err
 		}
 	}
-	return signal.Assemble(request, endpoint.scrapeInterval, moments, answers), nil
+	return answers, faults, nil
 }
 
 // custom asks a policy's own query. Where Prometheus answers everything else and refuses it, it is the query's fault.
@@ -108,19 +127,6 @@ func (e *endpoint) custom(ctx context.Context, request signal.Request, name, hel
 		return nil, &UnavailableError{Provider: e.name, Query: signal.QueryCustom, Err: err}
 	}
 	return answer, nil
-}
-
-// enforce holds the request's own queries to its namespace.
-func enforce(request signal.Request) (map[string]string, error) {
-	queries := make(map[string]string, len(request.Queries))
-	for _, query := range request.Queries {
-		held, err := promql.EnforceNamespace(query.PromQL, request.Namespace)
-		if err != nil {
-			return nil, &QueryError{Name: query.Name, Err: err}
-		}
-		queries[query.Name] = held
-	}
-	return queries, nil
 }
 
 // Close ends what is still being asked, and drops the connections that are kept.
