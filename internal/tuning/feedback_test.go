@@ -192,6 +192,19 @@ func TestLatency(t *testing.T) {
 	}
 }
 
+// TestLatencyLooksNoFurtherThanTheNextRung: there is no model that would know of an optimum.
+func TestLatencyLooksNoFurtherThanTheNextRung(t *testing.T) {
+	in := input()
+	in.Objective.Minimize = v1alpha1.MinimizeLatency
+	var next [][]settings.GOGC
+	for _, way := range ways(in) {
+		next = append(next, way.rungs)
+	}
+	if diff := cmp.Diff([][]settings.GOGC{{75}, {35}}, next); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // promoted records that the baseline came from another.
 func promoted(in *Input, from, to settings.GOGC) {
 	record := ended(*in, settings.Settings{GOGC: to}, v1alpha1.TrialPromoted, v1alpha1.ReasonPromoted)
