@@ -129,17 +129,16 @@ func (c comparison) sizes() (canary, control int) {
 func width(canary, control int) float64 { return math.Sqrt(1/float64(canary) + 1/float64(control)) }
 
 // beyondChance is the shift that pods which differ by podSpread, if that is known, and by what is seen of them now, next to never show
-// in a look of a whole trial if the cohorts are alike.
+// in a look of a whole trial if the cohorts are alike. What is known was measured over a longer time, in which much evens out, so that it
+// can't stand in for what is seen; but twice as much, look after look, is beyond chance however few the pods are.
 func (c comparison) beyondChance(podSpread float64) float64 {
 	seen, freedom := residualDeviation(c.strata)
-	bound := studentQuantile(seenSpreads, freedom) * seen
-	switch {
-	case freedom < 1 && podSpread > 0:
-		bound = knownSpreads * podSpread
-	case freedom < 1:
-		bound = math.Inf(1)
+	wide := width(c.sizes())
+	bound := math.Ln2
+	if freedom > 0 {
+		bound = math.Min(bound, studentQuantile(seenSpreads, freedom)*seen*wide)
 	}
-	return math.Max(bound, knownSpreads*podSpread) * width(c.sizes())
+	return math.Max(bound, knownSpreads*podSpread*wide)
 }
 
 const (

@@ -157,10 +157,12 @@ func TestBeyondChance(t *testing.T) {
 	}{
 		"alike, spread not known": {compare(on("", 1, 1, 1), on("", 1, 1, 1)), 0, 0},
 		"alike, spread known":     {compare(on("", 1, 1, 1), on("", 1, 1, 1)), 0.1, 0.3 * math.Sqrt(2.0/3)},
-		"1 v 1, not known":        {compare(on("", 1), on("", 1)), 0, math.Inf(1)},
-		"1 v 1, known":            {compare(on("", 1), on("", 9)), 0.1, 0.3 * math.Sqrt2},
-		"seen":                    {compare(on("", 0, 2), on("", 5, 5)), 0, math.Sqrt(2*math.Expm1(3.54*3.54/2)) * 1},
-		"seen more than known":    {compare(on("", 0, 2), on("", 5, 5)), 0.01, math.Sqrt(2*math.Expm1(3.54*3.54/2)) * 1},
+		"1 v 1, not known":        {compare(on("", 1), on("", 1)), 0, math.Ln2},
+		"1 v 1, known":            {compare(on("", 1), on("", 9)), 0.1, math.Ln2},
+		"1 v 1, known to differ":  {compare(on("", 1), on("", 9)), 0.2, 0.6 * math.Sqrt2},
+		"seen":                    {compare(on("", 0, 0.02), on("", 5, 5)), 0, 0.01 * math.Sqrt(2*math.Expm1(3.54*3.54/2))},
+		"seen more than known":    {compare(on("", 0, 0.02), on("", 5, 5)), 0.01, 0.01 * math.Sqrt(2*math.Expm1(3.54*3.54/2))},
+		"seen beyond all bounds":  {compare(on("", 0, 2), on("", 5, 5)), 0.01, math.Ln2},
 		"known more than seen":    {compare(on("", 0, 0.002), on("", 5, 5)), 1, 3},
 	}
 	for name, test := range tests {

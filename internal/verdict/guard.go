@@ -123,7 +123,7 @@ func (l look) resolved(c contrast) float64 {
 	pods := float64(len(c.control.readings))
 	noise := math.Sqrt(l.margin.PodSpread*l.margin.PodSpread + pods/(c.control.bad+pods*pseudoBad))
 	canary, control := c.comparison.sizes()
-	return math.Max(allowed, math.Min(math.Log1p(widestShare), resolvable(noise, canary, control)))
+	return math.Max(allowed, math.Min(math.Log1p(widestShare), resolvable(noise, canary, control, assurance)))
 }
 
 // bad says that the recent window lies above what is allowed and beyond what chance makes of such pods and such counts.

@@ -13,6 +13,9 @@ const (
 	// assurance is the chance with which a harmless candidate passes one guard, at one look, at the margin that was settled for it. All guards
 	// must pass, about five with a say, but later looks see more. A wider margin would let more harm pass.
 	assurance = 0.97
+	// leastAssurance is the same for the widest margin that may be, below which a trial is not worth starting. Spreads are estimates of few
+	// pods: a trial must not depend on one of them being a little high.
+	leastAssurance = 0.90
 	// shareStretch is how much more the share of requests above an edge moves than their time does: by ln(1/share) where the tail is
 	// exponential, which is 3 to 7 for shares of 5% to 0.1%. The bound on margins is meant for times.
 	shareStretch = 5
@@ -69,7 +72,7 @@ type Shortage struct {
 }
 
 // SettleMargins gives each signal the larger of its default and what the pods at hand can resolve: the margin at which a candidate that
-// does nothing passes the exact test of non-inferiority with a chance of 0.97. Where that is beyond the bound, it says what is short. The
+// does nothing passes the exact test of non-inferiority with a chance of 0.97. Where not even 0.9 is within the bound, it says what is short. The
 // time to start keeps its default: it is measured but once a pod, and an estimate decides on it.
 func SettleMargins(in MarginInput) ([]v1alpha1.Margin, *Shortage) {
 	var margins []v1alpha1.Margin
@@ -81,13 +84,14 @@ func SettleMargins(in MarginInput) ([]v1alpha1.Margin, *Shortage) {
 			continue
 		}
 		spread := spreadOf(in.Spreads, one.signal)
-		resolved := math.Expm1(resolvable(spread, in.Canary, in.Control))
+		resolved := math.Expm1(resolvable(spread, in.Canary, in.Control, assurance))
 		bound := math.Max(allowed, maxMargin(one.signal, in.Max))
 		if spread > 0 && one.signal != v1alpha1.SignalStartupTime {
 			allowed = math.Max(allowed, math.Min(bound, resolved))
-			if excess := resolved / bound; excess > worst {
+			needed := math.Expm1(resolvable(spread, in.Canary, in.Control, leastAssurance))
+			if excess := needed / bound; excess > worst {
 				worst = excess
-				shortage = &Shortage{Signal: one.signal, Pods: podsFor(spread, bound), Margin: resolved}
+				shortage = &Shortage{Signal: one.signal, Pods: podsFor(spread, bound), Margin: needed}
 			}
 		}
 		margin := v1alpha1.Margin{Signal: one.signal, Allowed: percentUp(allowed)}
@@ -119,18 +123,18 @@ func spreadOf(spreads []v1alpha1.Spread, signal v1alpha1.SignalName) float64 {
 // podsFor is the least number of pods in each cohort at which the spread is resolved within a margin.
 func podsFor(spread, margin float64) int {
 	for pods := 1; pods <= maxPods; pods++ {
-		if math.Expm1(resolvable(spread, pods, pods)) <= margin {
+		if math.Expm1(resolvable(spread, pods, pods, leastAssurance)) <= margin {
 			return pods
 		}
 	}
 	return 0
 }
 
-// resolvable is the shift of the logarithm that the exact test tells from a harmless candidate's with a chance of assurance, for pods that
+// resolvable is the shift of the logarithm that the exact test tells from a harmless candidate's with the given assurance, for pods that
 // differ by podSpread. It follows the power of Student's t at the level that the exact test really has (Johnson and Welch, Biometrika 31,
 // 1940, 362), and adds what the exact test loses where few arrangements count against chance: one of twenty for 3 against 3 pods, which
 // have to be apart completely. Simulation agrees within a tenth from 2 against 5 to 10 against 10 pods.
-func resolvable(podSpread float64, canary, control int) float64 {
+func resolvable(podSpread float64, canary, control int, assurance float64) float64 {
 	least := LeastChance(canary, control)
 	counted := math.Floor(Significance/least + 1e-9)
 	if counted < 1 {

@@ -38,7 +38,7 @@ func TestSettleMargins(t *testing.T) {
 		"too few pods, the worst named": {settleInput(3, 3, spread("RequestLatency", "3.0%"), spread("CPUPerRequest", "6.0%")), []v1alpha1.Margin{
 			{Signal: "RequestLatency", Allowed: "10.0%", PodSpread: "3.0%"}, {Signal: "TailLatency", Allowed: "10.0%"},
 			{Signal: "CPUPerRequest", Allowed: "10.0%", PodSpread: "6.0%"}, {Signal: "StartupTime", Allowed: "25.0%"},
-		}, Shortage{Signal: "CPUPerRequest", Pods: 11, Margin: 0.2686}},
+		}, Shortage{Signal: "CPUPerRequest", Pods: 8, Margin: 0.2241}},
 		"a share may move five times as far": {settleInput(4, 8, spread("TailLatency", "15%"), spread("StartupTime", "80%")), []v1alpha1.Margin{
 			{Signal: "RequestLatency", Allowed: "3.0%"}, {Signal: "TailLatency", Allowed: "43.5%", PodSpread: "15.0%"},
 			{Signal: "CPUPerRequest", Allowed: "2.0%"}, {Signal: "StartupTime", Allowed: "25.0%", PodSpread: "80.0%"},
@@ -84,6 +84,16 @@ func TestShortageIsEnough(t *testing.T) {
 	}
 }
 
+// TestSomeShortfallIsNone: between the two assurances a trial starts with the widest margin.
+func TestSomeShortfallIsNone(t *testing.T) {
+	for podSpread, short := range map[v1alpha1.Percent]bool{"3.8%": false, "4.5%": false, "4.9%": true} {
+		margins, shortage := SettleMargins(settleInput(4, 8, v1alpha1.Spread{Signal: v1alpha1.SignalRequestLatency, PodSpread: podSpread}))
+		if (shortage != nil) != short || (margins[0].Allowed == "10.0%") != (podSpread != "3.8%") {
+			t.Errorf("%s: %+v, %+v", podSpread, margins[0], shortage)
+		}
+	}
+}
+
 // TestMarginOfTheBound: a default beyond the bound is no shortage.
 func TestMarginOfTheBound(t *testing.T) {
 	in := settleInput(4, 8, v1alpha1.Spread{Signal: v1alpha1.SignalRequestLatency, PodSpread: "6%"})
@@ -98,7 +108,7 @@ func TestResolvableBySimulation(t *testing.T) {
 	random := rand.New(rand.NewPCG(12, 12))
 	const trials = 500
 	for _, size := range [][2]int{{2, 5}, {3, 3}, {3, 5}, {4, 4}, {4, 8}, {8, 8}, {2, 20}} {
-		margin := resolvable(0.05, size[0], size[1])
+		margin := resolvable(0.05, size[0], size[1], assurance)
 		passed := 0
 		for range trials {
 			var canary, control []replicate
@@ -120,12 +130,12 @@ func TestResolvableBySimulation(t *testing.T) {
 
 func TestResolvableNeedsEnoughPods(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {1, 18}, {2, 4}, {2, 2}, {0, 9}, {9, 0}} {
-		if got := resolvable(0.01, size[0], size[1]); !math.IsInf(got, 1) {
+		if got := resolvable(0.01, size[0], size[1], assurance); !math.IsInf(got, 1) {
 			t.Errorf("%v: %v", size, got)
 		}
 	}
 	for _, size := range [][2]int{{1, 19}, {2, 5}, {3, 3}, {250, 250}} {
-		if got := resolvable(0.01, size[0], size[1]); !(got > 0 && got < 0.1) {
+		if got := resolvable(0.01, size[0], size[1], assurance); !(got > 0 && got < 0.1) {
 			t.Errorf("%v: %v", size, got)
 		}
 	}
