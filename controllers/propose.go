@@ -41,6 +41,9 @@ func (r *Reconciler) propose(ctx context.Context, p *pass, measured measurement)
 	case proposal.Candidate == nil:
 		tuned := well(v1alpha1.ReasonTuned, proposal.Reason)
 		return &tuned, nil
+	case mode == v1alpha1.ModeRecommend && proposal.Purpose != v1alpha1.PurposePromote:
+		unable := well(v1alpha1.ReasonTuned, fmt.Sprintf("strategy %s replaces pods to measure them: set spec.mode to Auto for it", p.policy.Spec.Strategy.Type))
+		return &unable, nil
 	case mode == v1alpha1.ModeRecommend:
 		p.recommend(proposal)
 		recommended := well(v1alpha1.ReasonRecommended, "status.recommendation has a candidate: "+proposal.Candidate.Canonical())

@@ -44,10 +44,13 @@ var secret = corev1.EnvVar{Name: "GOGC", ValueFrom: &corev1.EnvVarSource{FieldRe
 
 func situations() map[string]situation {
 	return map[string]situation{
-		"Observe":                {reason: v1alpha1.ReasonObserving, policy: inMode(v1alpha1.ModeObserve)},
-		"Recommend":              {reason: v1alpha1.ReasonRecommended, policy: inMode(v1alpha1.ModeRecommend)},
-		"nothing to gain":        {reason: v1alpha1.ReasonTuned, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Knobs.GOGC.Mode = v1alpha1.KnobKeep }},
-		"bounded":                {reason: v1alpha1.ReasonTuned, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Knobs.GOGC.Min, p.Spec.Knobs.GOGC.Max = 25, 25 }},
+		"Observe":         {reason: v1alpha1.ReasonObserving, policy: inMode(v1alpha1.ModeObserve)},
+		"Recommend":       {reason: v1alpha1.ReasonRecommended, policy: inMode(v1alpha1.ModeRecommend)},
+		"nothing to gain": {reason: v1alpha1.ReasonTuned, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Knobs.GOGC.Mode = v1alpha1.KnobKeep }},
+		"bounded":         {reason: v1alpha1.ReasonTuned, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Knobs.GOGC.Min, p.Spec.Knobs.GOGC.Max = 25, 25 }},
+		"sweep without pods": {reason: v1alpha1.ReasonTuned, word: "Auto", policy: func(p *v1alpha1.RuntimeTuningPolicy) {
+			p.Spec.Mode, p.Spec.Strategy.Type = v1alpha1.ModeRecommend, v1alpha1.StrategySweep
+		}},
 		"cooldown":               {reason: v1alpha1.ReasonCooldown, policy: cooling},
 		"held":                   {reason: v1alpha1.ReasonSuspended, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Suspend = v1alpha1.SuspendHold }},
 		"suspended":              {reason: v1alpha1.ReasonSuspended, policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Suspend = v1alpha1.SuspendRevert }},

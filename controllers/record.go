@@ -37,8 +37,12 @@ func (p *pass) record(record v1alpha1.TrialRecord) {
 	status.CooldownUntil = &until
 }
 
-// fillRung puts a rung into the sweep's table that went back before it was measured.
+// fillRung puts a rung into the sweep's table that went back for what it did before it was measured. One that something else ended is
+// measured again.
 func (p *pass) fillRung(record v1alpha1.TrialRecord) {
+	if tuning.CameFromOutside(record.Reason) {
+		return
+	}
 	if gogc, ok := rungOf(record.Candidate); ok && !p.hasRung(gogc) {
 		p.addRung(tuning.FailedRung(gogc, record.Reason))
 	}

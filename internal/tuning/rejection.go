@@ -91,13 +91,13 @@ func unproven(in Input, candidate settings.Settings) bool {
 // ownFault says that the record is of a candidate that failed by itself. A rung of a sweep that did harm failed as well; the baseline that was
 // compared with itself did not.
 func ownFault(record v1alpha1.TrialRecord) bool {
-	return record.Result == v1alpha1.TrialReverted && record.Purpose != v1alpha1.PurposeCalibrate && !cameFromOutside(record.Reason)
+	return record.Result == v1alpha1.TrialReverted && record.Purpose != v1alpha1.PurposeCalibrate && !CameFromOutside(record.Reason)
 }
 
 // speaksOf says that the record is of this candidate, on this footing, and ended because of it.
 func speaksOf(record v1alpha1.TrialRecord, candidate settings.Settings, footing settings.Footing) bool {
 	found, ok := readKey(record.Candidate, record.Footing)
-	return ok && found == key{candidate, footing} && !cameFromOutside(record.Reason)
+	return ok && found == key{candidate, footing} && !CameFromOutside(record.Reason)
 }
 
 // sameVersion compares minor versions. One that is not known may be any.
@@ -118,9 +118,9 @@ func minorVersion(version string) string {
 	return "go1." + rest[:digits]
 }
 
-// cameFromOutside tells ends that say nothing of the candidate from those that it caused. An unknown reason counts against the
+// CameFromOutside tells ends that say nothing of the candidate from those that it caused. An unknown reason counts against the
 // candidate: the careful side is not to try again what may have harmed.
-func cameFromOutside(reason string) bool {
+func CameFromOutside(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonSharedBreach, v1alpha1.ReasonSuperseded, v1alpha1.ReasonNoData, v1alpha1.ReasonSuspended,
 		v1alpha1.ReasonPolicyDeleted, v1alpha1.ReasonNotAdmitted, v1alpha1.ReasonTooFewRequests, v1alpha1.ReasonUnevenTraffic,
