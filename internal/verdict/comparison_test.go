@@ -37,6 +37,7 @@ func TestCompareWithinNodes(t *testing.T) {
 		"three nodes of 1 v 1 never do":     {join(one("a", 1), one("b", 1), one("c", 1)), join(one("a", 1), one("b", 1), one("c", 1)), 1, true, [2]int{3, 3}},
 		"three nodes of 1 v 2 can":          {join(one("a", 1), one("b", 1), one("c", 1)), join(one("a", 2), one("b", 2), one("c", 2)), 3, false, [2]int{3, 6}},
 		"3 v 3 on one of two nodes just do": {join(one("a", 3), one("b", 1)), one("a", 3), 1, false, [2]int{3, 3}},
+		"and with a control pod elsewhere":  {one("a", 3), join(one("a", 3), one("b", 1)), 1, false, [2]int{3, 3}},
 		"3 v 2 do not":                      {join(one("a", 3), one("b", 1)), join(one("a", 2), one("c", 1)), 1, true, [2]int{4, 3}},
 		"no node in common":                 {one("a", 4), one("b", 4), 1, true, [2]int{4, 4}},
 		"no pods":                           {nil, nil, 1, false, [2]int{0, 0}},

@@ -49,7 +49,7 @@ func samplingError(share float64, trials int) float64 {
 
 // TestFalsePromotions: a candidate that does nothing is promoted in at most one of twenty trials, however unlike the pods are.
 func TestFalsePromotions(t *testing.T) {
-	const trials = 600
+	const trials = 400
 	for _, size := range [][2]int{{3, 3}, {4, 8}, {2, 10}} {
 		for _, deviation := range []float64{0.01, 0.03, 0.06, 0.10} {
 			rate := promoted(trials, size[0], size[1], 1, deviation, Gain{MinShare: 0.05, MinCPUShare: 0.01})
@@ -63,7 +63,7 @@ func TestFalsePromotions(t *testing.T) {
 // TestFalsePromotionsWithoutAMinimum asks for no minimum, so that the statistics alone decide: their level is exact, neither more, nor
 // much less, which would be wasted power.
 func TestFalsePromotionsWithoutAMinimum(t *testing.T) {
-	const trials = 2000
+	const trials = 1500
 	for _, size := range [][2]int{{3, 3}, {4, 4}, {6, 6}} {
 		level := math.Floor(Significance/LeastChance(size[0], size[1])+1e-9) * LeastChance(size[0], size[1])
 		rate := promoted(trials, size[0], size[1], 1, 0.05, Gain{})
@@ -92,9 +92,9 @@ func TestPower(t *testing.T) {
 		{40, 40, 0.15, 0.06, 0.99}, // drawn arrangements
 	}
 	for _, test := range tests {
-		trials := 400
+		trials := 250
 		if test.canaries > 20 {
-			trials = 20
+			trials = 10
 		}
 		rate := promoted(trials, test.canaries, test.controls, 1-test.gain, test.deviation, Gain{MinShare: 0.05, MinCPUShare: 0.01})
 		if rate < test.atLeast {
