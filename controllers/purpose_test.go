@@ -156,7 +156,6 @@ func TestRejection(t *testing.T) {
 	if len(rejected) != 1 || rejected[0].Settings.GOGC.IntValue() != 35 || rejected[0].Reason != v1alpha1.ReasonLatencyBreached || rejected[0].Until.IsZero() {
 		t.Fatalf("rejected are %s", dump(rejected))
 	}
-	w.edit(func(policy *v1alpha1.RuntimeTuningPolicy) {})
 	w.pass(time.Hour)
 	if policy := w.rest(); policy.Status.Trials != 1 || !strings.Contains(dump(policy.Status.Conditions), "seven days") {
 		t.Errorf("it is tried again: %s", dump(policy.Status))

@@ -60,12 +60,7 @@ func (m *machine) judge() bool {
 	step := m.Plan.Steps[min(int(m.trial.Step), len(m.Plan.Steps)-1)] // the policy may have fewer steps than when the trial began
 	held := sinceWarm >= step.Hold
 	last := int(m.trial.Step) >= len(m.Plan.Steps)-1
-	in := m.input(m.canaries(), m.controls())
-	in.JudgeGain = held && last && !m.Hold && m.trial.Purpose != v1alpha1.PurposeMeasure
-	judged := verdict.Judge(in)
-	m.trial.Verdict, m.trial.BadWindows, m.trial.Harm = &judged.Verdict, judged.BadWindows, judged.Harm
-	m.changed()
-	m.countGoodWindows(judged.Verdict, in.JudgeGain)
+	judged := m.takeVerdict(held && last && !m.Hold && m.trial.Purpose != v1alpha1.PurposeMeasure)
 	switch judged.Outcome {
 	case v1alpha1.OutcomeFail:
 		m.keepMeasured(judged.Reason)
@@ -75,10 +70,21 @@ func (m *machine) judge() bool {
 		return held && !m.Hold && m.trial.GoodWindows >= int32(m.Plan.GoodWindows) && m.pass(last)
 	case v1alpha1.OutcomeInconclusive:
 		m.sawData()
-		return held && !m.Hold && last && m.finishUnproven() || m.inconclusive(judged.Verdict, sinceWarm, step.Hold)
+		return held && !m.Hold && last && m.finishUnproven() || m.inconclusive(judged, sinceWarm, step.Hold)
 	default:
-		return m.revertWithoutData(judged.Verdict)
+		return m.revertWithoutData(judged)
 	}
+}
+
+// takeVerdict judges the step's pods, and keeps what the next look must know.
+func (m *machine) takeVerdict(gain bool) v1alpha1.Verdict {
+	in := m.input(m.canaries(), m.controls())
+	in.JudgeGain = gain
+	judged := verdict.Judge(in)
+	m.trial.Verdict, m.trial.BadWindows, m.trial.Harm = &judged.Verdict, judged.BadWindows, judged.Harm
+	m.changed()
+	m.countGoodWindows(judged.Verdict, gain)
+	return judged.Verdict
 }
 
 // countGoodWindows counts looks that pass. Where too few pods are there for a proof, its lack alone makes no look a bad one.

@@ -16,6 +16,8 @@ type dataConditions struct {
 	gain float64
 	// luck is the share that pods with a slot save, whatever they run.
 	luck float64
+	// queue is what the policy's own query says of every pod.
+	queue float64
 	// slow is the share of slow requests with the candidate, slowAll with any settings.
 	slow, slowAll float64
 	// fault is one of dataFaults.
@@ -76,6 +78,7 @@ func (w *world) sample(pod *worldPod, covered, length time.Duration, candidate s
 		GCCycles: present(cycles * covered.Seconds()), GCCyclesTotal: present(cycles * running),
 		GOGCPercent: present(float64(pod.Settings.GOGC)), MemoryLimitBytes: present(float64(pod.Settings.MemoryLimitBytes)),
 		ProcessStartSeconds: present(float64(pod.CreatedAt.Add(time.Second).Unix())),
+		Custom:              map[string]signal.Value{"queue": present(w.data.queue)},
 		SampleAge:           2 * time.Second, Coverage: min(1, covered.Seconds()/length.Seconds()), Sampled: true,
 	}
 	if w.data.overridden {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
+	"github.com/gopacer/gopacer/internal/verdict"
 )
 
 // allRun fails where a living pod runs other settings.
@@ -150,6 +151,33 @@ func TestApproved(t *testing.T) {
 	m.allRun(t, promoted)
 	if diff := cmp.Diff(throughJSON(m.previous), m.status().baseline); diff != "" {
 		t.Errorf("the baseline (-previous +now):\n%s", diff)
+	}
+}
+
+// TestQueryInWaves: one look above the bound of a policy's own query is nothing, three in a row are a breach.
+func TestQueryInWaves(t *testing.T) {
+	w := newWorld(1, 8)
+	w.plan.SLOs = append(w.plan.SLOs, verdict.SLO{Name: "queue", Query: true, Max: 10})
+	w.data.queue = 1
+	m := newManager(w, bold, &promoted)
+	if !m.reach(inWaves, 20*time.Minute) {
+		t.Fatal("never in waves")
+	}
+	counted := func(n int32) moment {
+		return func(trial *v1alpha1.Trial) bool { return len(trial.BadWindows) == 1 && trial.BadWindows[0].Count == n }
+	}
+	m.data.queue = 11
+	if !m.reach(counted(2), 40*time.Minute) {
+		t.Fatalf("bad looks are not counted: %+v", m.status().trial)
+	}
+	m.data.queue = 10
+	if !m.reach(func(trial *v1alpha1.Trial) bool { return len(trial.BadWindows) == 0 }, 40*time.Minute) || !inWaves(m.status().trial) {
+		t.Fatal("a good look does not end the row")
+	}
+	m.data.queue = 11
+	m.runUntil(2*time.Hour, nil)
+	if m.record == nil || m.record.Result != v1alpha1.TrialReverted || m.record.Reason != v1alpha1.ReasonQueryBreached {
+		t.Errorf("%+v", m.record)
 	}
 }
 

@@ -6,7 +6,11 @@ import (
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
+	"github.com/gopacer/gopacer/internal/verdict"
 )
+
+// mostBadWindows in a row are a breach of an objective that a policy's own query measures.
+const mostBadWindows = 3
 
 // finishIfTargetMoved ends the waves where the rest of the pods can't get the new baseline from gopacer's hand: a new revision takes
 // over, whose pods are born with it if they may have it, or what it was proven on has changed, or no pod is asked for.
@@ -52,7 +56,36 @@ func (m *machine) revertOnWaveBreach() bool {
 	if last := m.trial.LastDataAt; last == nil || m.Now.Sub(last.Time) >= m.Plan.Interval { // not at every look: each would be a write
 		m.sawData()
 		m.changed()
+		return m.revertOnWaveQuery(tuned)
 	}
+	return false
+}
+
+// revertOnWaveQuery holds pods with the new baseline against the policy's own queries, once an interval: the mean of a short window is but a
+// hint, and three in a row above the bound are a breach.
+func (m *machine) revertOnWaveQuery(tuned []Pod) bool {
+	var bad []v1alpha1.BadWindows
+	for _, slo := range m.Plan.SLOs {
+		if !slo.Query {
+			continue
+		}
+		check := verdict.OnPods(slo, m.Recent, m.members(tuned))
+		if check.Outcome != v1alpha1.OutcomeFail {
+			continue
+		}
+		before := slices.IndexFunc(m.trial.BadWindows, func(one v1alpha1.BadWindows) bool { return one.Check == slo.Name })
+		counted := v1alpha1.BadWindows{Check: slo.Name, Count: 1}
+		if before >= 0 {
+			counted.Count += m.trial.BadWindows[before].Count
+		}
+		if counted.Count >= mostBadWindows {
+			judged := verdict.Combine(m.Now, []v1alpha1.Check{check})
+			m.trial.Verdict = &judged
+			return m.revert(judged.Reason, judged.Message)
+		}
+		bad = append(bad, counted)
+	}
+	m.trial.BadWindows = bad
 	return false
 }
 
