@@ -1,9 +1,11 @@
 package controllers
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -56,5 +58,36 @@ func TestConditions(t *testing.T) {
 	}
 	if got := reasonOf(newPolicy("new")); got != "" {
 		t.Errorf("a policy that nobody looked at says %s", got)
+	}
+}
+
+// TestKeepFigures: figures that alone are other ones make no news; settings, reasons and words do.
+func TestKeepFigures(t *testing.T) {
+	policy := &v1alpha1.RuntimeTuningPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
+	at := metav1.NewTime(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	first := *unwell(v1alpha1.ReasonCPUThrottled, "the CPU limit throttles the pods in 6.0% of its periods at GOGC=50, for 1.5ms").asMeasured()
+	summarize(policy, first, at)
+	for _, test := range []struct {
+		name    string
+		summary summary
+		keeps   bool
+	}{
+		{"other figures", *unwell(first.reason, "the CPU limit throttles the pods in 12.3% of its periods at GOGC=50, for 21.07s").asMeasured(), true},
+		{"figures that are not measured", unwell(first.reason, "the CPU limit throttles the pods in 12.3% of its periods at GOGC=50, for 21.07s"), false},
+		{"another setting", *unwell(first.reason, "the CPU limit throttles the pods in 6.0% of its periods at GOGC=75, for 1.5ms").asMeasured(), false},
+		{"other words", *unwell(first.reason, "the CPU limit throttled the pods in 6.0% of its periods at GOGC=50, for 1.5ms").asMeasured(), false},
+		{"another reason", *unwell(v1alpha1.ReasonLeakSuspected, "the CPU limit throttles the pods in 7.0% of its periods at GOGC=50, for 1.5ms").asMeasured(), false},
+	} {
+		changed := policy.DeepCopy()
+		summarize(changed, test.summary, at)
+		if kept := equality.Semantic.DeepEqual(policy.Status, changed.Status); kept != test.keeps {
+			t.Errorf("%s: kept is %t, want %t", test.name, kept, test.keeps)
+		}
+	}
+	policy.Generation = 4
+	changed := policy.DeepCopy()
+	summarize(changed, *unwell(first.reason, "the CPU limit throttles the pods in 9.0% of its periods at GOGC=50, for 1.5ms").asMeasured(), at)
+	if got := changed.Status.Conditions[0].Message; !strings.Contains(got, "9.0%") {
+		t.Errorf("the message of another spec is kept: %q", got)
 	}
 }

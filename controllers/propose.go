@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -24,8 +23,7 @@ func (r *Reconciler) propose(ctx context.Context, p *pass, measured measurement)
 	proposal := tuning.Propose(p.tuningInput(measured, r.streaks.count(p.name())))
 	r.streaks.saw(p.name(), proposal.OutsideDeadband)
 	if proposal.Blocked != "" {
-		blocked := unwell(proposal.Blocked, proposal.Reason)
-		return &blocked, nil
+		return unwell(proposal.Blocked, proposal.Reason).asMeasured(), nil
 	}
 	if mode != v1alpha1.ModeRecommend && mode != v1alpha1.ModeAuto { // a mode that this version does not know may do the least
 		observing := well(v1alpha1.ReasonObserving, "all signals are there; set spec.mode to Recommend to see a candidate, or to Auto to try it")
@@ -39,8 +37,7 @@ func (r *Reconciler) propose(ctx context.Context, p *pass, measured measurement)
 		waiting := well(v1alpha1.ReasonRecommended, "status.recommendation did well on too few pods for a proof: copy its settings to spec.approved to promote them")
 		return &waiting, nil
 	case proposal.Candidate == nil:
-		tuned := well(v1alpha1.ReasonTuned, proposal.Reason)
-		return &tuned, nil
+		return well(v1alpha1.ReasonTuned, proposal.Reason).asMeasured(), nil
 	case mode == v1alpha1.ModeRecommend && proposal.Purpose != v1alpha1.PurposePromote:
 		unable := well(v1alpha1.ReasonTuned, fmt.Sprintf("strategy %s replaces pods to measure them: set spec.mode to Auto for it", p.policy.Spec.Strategy.Type))
 		return &unable, nil
@@ -173,17 +170,7 @@ func (p *pass) settleMargins(measured measurement, purpose v1alpha1.TrialPurpose
 	if shortage == nil || purpose != v1alpha1.PurposePromote || p.plan.Unprovable(replicas) != "" {
 		return margins, nil
 	}
-	few := stalled(v1alpha1.ReasonTooFewPods, p.tooFewPods(*shortage))
-	return nil, &few
-}
-
-// tooFewPods says what is short, and what would do. A policy that says so already keeps its words: the figures are other ones at each look.
-func (p *pass) tooFewPods(shortage verdict.Shortage) string {
-	ready := meta.FindStatusCondition(p.policy.Status.Conditions, v1alpha1.ConditionReady)
-	if ready != nil && ready.Reason == v1alpha1.ReasonTooFewPods && ready.ObservedGeneration == p.policy.Generation {
-		return ready.Message
-	}
-	return tooFewPods(shortage, p.plan.maxMargin)
+	return nil, stalled(v1alpha1.ReasonTooFewPods, tooFewPods(*shortage, p.plan.maxMargin)).asMeasured()
 }
 
 func tooFewPods(shortage verdict.Shortage, most float64) string {
