@@ -38,8 +38,8 @@ func leak(t *testing.T) {
 
 // throttled has a service that its CPU limit stops again and again. It is told so; a setting would be tried in vain.
 func throttled(t *testing.T) {
-	// A request and the collection that it brings take more than the 10 ms that the limit leaves of each 100 ms.
-	s := play(t, "throttled", stage.Workload{Rate: 30, CPULimit: "100m", Env: map[string]string{"DOCUMENT_LINES": "150"}})
+	// A request and the collections that it brings take more than the 5 ms that the limit leaves of each 100 ms.
+	s := play(t, "throttled", stage.Workload{Rate: 30, CPULimit: "50m", Env: map[string]string{"DOCUMENT_LINES": "100"}})
 	s.watched.protect()
 	s.create(spec())
 	s.awaitDiagnosis(v1alpha1.ReasonCPUThrottled, "raise the CPU limit")
