@@ -73,7 +73,8 @@ type Shortage struct {
 
 // SettleMargins gives each signal the larger of its default and what the pods at hand can resolve: the margin at which a candidate that
 // does nothing passes the exact test of non-inferiority with a chance of 0.97. Where not even 0.9 is within the bound, it says what is short. The
-// time to start keeps its default: it is measured but once a pod, and an estimate decides on it.
+// time to start keeps its default: it is measured but once a pod, and an estimate decides on it. Errors are never short of pods: a handful of
+// failures in each pod makes a spread of nothing, and what they may rise by is bounded as a share of all requests besides.
 func SettleMargins(in MarginInput) ([]v1alpha1.Margin, *Shortage) {
 	var margins []v1alpha1.Margin
 	var shortage *Shortage
@@ -89,7 +90,7 @@ func SettleMargins(in MarginInput) ([]v1alpha1.Margin, *Shortage) {
 		if spread > 0 && one.signal != v1alpha1.SignalStartupTime {
 			allowed = math.Max(allowed, math.Min(bound, resolved))
 			needed := math.Expm1(resolvable(spread, in.Canary, in.Control, leastAssurance))
-			if excess := needed / bound; excess > worst {
+			if excess := needed / bound; excess > worst && one.signal != v1alpha1.SignalErrors {
 				worst = excess
 				shortage = &Shortage{Signal: one.signal, Pods: podsFor(spread, bound), Margin: needed}
 			}

@@ -66,6 +66,23 @@ func TestSettleMargins(t *testing.T) {
 	}
 }
 
+// TestRareErrorsAreNoShortage: pods that fail a few requests each seem unlike each other by chance. That widens their margin, and stops no trial.
+func TestRareErrorsAreNoShortage(t *testing.T) {
+	in := settleInput(3, 3, v1alpha1.Spread{Signal: v1alpha1.SignalErrors, PodSpread: "40%"})
+	in.Defaults[v1alpha1.SignalErrors] = 0
+	margins, shortage := SettleMargins(in)
+	if shortage != nil {
+		t.Errorf("%+v", *shortage)
+	}
+	if margin := ParseMargins(margins)[v1alpha1.SignalErrors]; margin.Allowed != 0.5 || margin.PodSpread != 0.4 {
+		t.Errorf("%+v, want five times the bound of times", margin)
+	}
+	in.Spreads[0].Signal = v1alpha1.SignalTailLatency
+	if _, shortage := SettleMargins(in); shortage == nil || shortage.Signal != v1alpha1.SignalTailLatency {
+		t.Errorf("as much in the tail of the request time is a shortage: %+v", shortage)
+	}
+}
+
 // TestShortageIsEnough: with the pods that a shortage asks for there is none, and with one less there still is.
 func TestShortageIsEnough(t *testing.T) {
 	for _, podSpread := range []v1alpha1.Percent{"3.0%", "6.0%", "12.0%"} {

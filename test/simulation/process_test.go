@@ -23,7 +23,7 @@ const workVariable = "GOPACER_TEST_WORK"
 const (
 	liveNodes      = 1 << 17 // of 64 bytes each: 8 MiB
 	nodeBytes      = 64
-	workRequests   = 300 // for each percent of GOGC, so that each value has as many cycles
+	workRequests   = 200 // for each percent of GOGC, so that each value has as many cycles
 	requestObjects = 64
 	requestBytes   = requestObjects * nodeBytes
 )
@@ -70,7 +70,7 @@ func work(requests int) taken {
 		for range requestObjects {
 			n := &node{left: passing}
 			n.payload[0] = sum
-			for range 200 {
+			for range 150 {
 				sum = sum*6364136223846793005 + 1442695040888963407
 			}
 			passing = n
