@@ -11,7 +11,7 @@ import (
 // waitForInterval leaves a look that comes sooner after the last verdict than the policy asks for to the guard, where the interval is
 // longer than the guard's own, and ends it otherwise: pods that come and go, and every write of the status, make for looks.
 func (m *machine) waitForInterval() bool {
-	if m.trial.WarmAt == nil || m.trial.Verdict == nil || m.trial.Verdict.At.Before(m.trial.WarmAt) {
+	if !m.judged() {
 		return false
 	}
 	since := m.Now.Sub(m.trial.Verdict.At.Time)
@@ -23,6 +23,11 @@ func (m *machine) waitForInterval() bool {
 		return m.wait()
 	}
 	return !m.guarding
+}
+
+// judged says that the step has had a verdict since its warm-up.
+func (m *machine) judged() bool {
+	return m.trial.WarmAt != nil && m.trial.Verdict != nil && !m.trial.Verdict.At.Before(m.trial.WarmAt)
 }
 
 // guard holds the canary pods against the absolute limits, between two verdicts. It writes nothing but a revert.
@@ -59,7 +64,7 @@ func (m *machine) judge() bool {
 	}
 	step := m.Plan.Steps[min(int(m.trial.Step), len(m.Plan.Steps)-1)] // the policy may have fewer steps than when the trial began
 	held := sinceWarm >= step.Hold
-	last := int(m.trial.Step) >= len(m.Plan.Steps)-1
+	last := int(m.trial.Step) >= len(m.Plan.Steps)-1 || !promotes(m.trial) // the plan may have more steps than when the trial began
 	judged := m.takeVerdict(held && last && !m.Hold && m.trial.Purpose != v1alpha1.PurposeMeasure)
 	switch judged.Outcome {
 	case v1alpha1.OutcomeFail:
@@ -98,17 +103,21 @@ func (m *machine) countGoodWindows(judged v1alpha1.Verdict, gain bool) {
 	}
 }
 
+// unprovable says why the step's pods can prove nothing; empty where they can. Pods that the target got since are none of them.
+func (m *machine) unprovable() string { return unprovable(len(m.canaries()), len(m.controls())) }
+
 // unproven says that nothing is wrong with the candidate but that so few pods can prove nothing.
 func (m *machine) unproven(judged v1alpha1.Verdict) bool {
-	return judged.Outcome == v1alpha1.OutcomeInconclusive && m.Plan.Unprovable(m.Replicas) != "" &&
+	return judged.Outcome == v1alpha1.OutcomeInconclusive && m.unprovable() != "" &&
 		(judged.Reason == v1alpha1.ReasonGainUnproven || judged.Reason == v1alpha1.ReasonNotProvenHarmless)
 }
 
-// finishUnproven ends a trial that needs no proof: one that only measures, and one on too few pods, whose result a person decides on.
+// finishUnproven ends a trial that needs no proof: one that only measures, unless it may be about to fail, and one on too few pods, whose
+// result a person decides on.
 func (m *machine) finishUnproven() bool {
 	switch {
-	case m.trial.Purpose == v1alpha1.PurposeMeasure:
-		return m.measured()
+	case !promotes(m.trial):
+		return len(m.trial.BadWindows) == 0 && allReady(m.canaries()) && m.measured()
 	case m.unproven(*m.trial.Verdict) && m.trial.GoodWindows >= int32(m.Plan.GoodWindows):
 		return m.recommend()
 	}
@@ -137,7 +146,7 @@ func (m *machine) keepMeasured(reason string) {
 
 // recommend takes a candidate back that did well on too few pods for a proof.
 func (m *machine) recommend() bool {
-	return m.revert(v1alpha1.ReasonRecommended, fmt.Sprintf("%s; approve it in spec.approved to promote it: %s", m.Plan.Unprovable(m.Replicas), m.trial.Verdict.Message))
+	return m.revert(v1alpha1.ReasonRecommended, fmt.Sprintf("%s; approve it in spec.approved to promote it: %s", m.unprovable(), m.trial.Verdict.Message))
 }
 
 func (m *machine) sawData() {
@@ -177,7 +186,7 @@ func (m *machine) pass(last bool) bool {
 		m.trial.Step++
 		m.restartStep()
 		return m.wait()
-	case m.Plan.Unprovable(m.Replicas) != "":
+	case m.unprovable() != "":
 		return m.recommend()
 	}
 	return m.promote()

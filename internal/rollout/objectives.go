@@ -16,14 +16,19 @@ func (m *machine) inTheirStride(pods []Pod) []Pod {
 	return grown
 }
 
-// revertOnEarlyBreach keeps the objectives on for canary pods of earlier steps while those of this one come and warm up: that may take many
-// minutes, and nobody else looks.
+// revertOnEarlyBreach looks while the step's pods come and warm up, until the first verdict: that may take many minutes, and nobody else looks.
+// The objectives are on for canary pods of earlier steps, the limits that no warm-up excuses for all.
 func (m *machine) revertOnEarlyBreach() bool {
-	tuned := m.inTheirStride(m.canaries())
-	if m.trial.WarmAt != nil || len(tuned) == 0 || m.Recent == nil {
+	if m.judged() || m.Recent == nil {
 		return false
 	}
-	judged := m.judgeObjectives(tuned, m.inTheirStride(m.pick(m.isFreshBaseline)))
+	limits := m.input(m.canaries(), m.controls())
+	limits.SLOs = nil
+	judged := verdict.Guard(limits)
+	early := m.trial.WarmAt == nil || m.trial.Step > 0 // the first verdict of the first step sees what there is to compare with
+	if tuned := m.inTheirStride(m.canaries()); early && judged.Outcome != v1alpha1.OutcomeFail && len(tuned) > 0 {
+		judged = m.judgeObjectives(tuned, m.inTheirStride(m.pick(m.isFreshBaseline)))
+	}
 	if judged.Outcome != v1alpha1.OutcomeFail {
 		return false
 	}

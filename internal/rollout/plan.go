@@ -89,7 +89,10 @@ func (p Plan) Feasible(replicas int) string {
 // Unprovable says why no trial of the plan can prove a gain with so many replicas: it can then only recommend. Empty where one can.
 func (p Plan) Unprovable(replicas int) string {
 	last := len(p.Steps) - 1
-	canary, control := p.CanaryPods(last, replicas), p.ControlPods(last, replicas)
+	return unprovable(p.CanaryPods(last, replicas), p.ControlPods(last, replicas))
+}
+
+func unprovable(canary, control int) string {
 	if canary < minProvingPods || verdict.LeastChance(canary, control) > verdict.Significance {
 		return fmt.Sprintf("the last step compares %d canary with %d control pods, too few to prove a gain: 3 against 3 are the least, so the target "+
 			"needs at least 6 replicas and a last step of at least 3 pods", canary, control)

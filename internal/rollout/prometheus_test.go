@@ -16,6 +16,8 @@ type dataConditions struct {
 	gain float64
 	// luck is the share that pods with a slot save, whatever they run.
 	luck float64
+	// limited says that processes with the candidate limit their collector.
+	limited bool
 	// queue is what the policy's own query says of every pod.
 	queue float64
 	// slow is the share of slow requests with the candidate, slowAll with any settings.
@@ -81,6 +83,7 @@ func (w *world) sample(pod *worldPod, covered, length time.Duration, candidate s
 		Custom:              map[string]signal.Value{"queue": present(w.data.queue)},
 		SampleAge:           2 * time.Second, Coverage: min(1, covered.Seconds()/length.Seconds()), Sampled: true,
 	}
+	sample.LimiterEnabled = tuned && w.data.limited
 	if w.data.overridden {
 		sample.GOGCPercent = present(77)
 	}

@@ -123,6 +123,103 @@ func TestCalibrateNeverPromotes(t *testing.T) {
 	}
 }
 
+// TestCalibrateOnFewPods: chance that makes one cohort look better leaves nothing to approve, and what was measured is kept.
+func TestCalibrateOnFewPods(t *testing.T) {
+	for _, replicas := range []int{4, 5} {
+		m := newManagerFor(newWorld(1, replicas), Opening{Candidate: promoted, Purpose: v1alpha1.PurposeCalibrate}, &promoted)
+		m.data.luck = 0.5
+		m.runUntil(time.Hour, nil)
+		if m.record == nil || m.record.Result != v1alpha1.TrialMeasured || m.measured == nil || m.promoted {
+			t.Errorf("%d replicas: promoted %v, measured %v: %+v", replicas, m.promoted, m.measured != nil, m.record)
+		}
+	}
+}
+
+// TestMeasureWaitsForBadWindows: a rung that may be doing harm is not measured before that is known.
+func TestMeasureWaitsForBadWindows(t *testing.T) {
+	w := newWorld(1, 6)
+	w.plan.SLOs = append(w.plan.SLOs, verdict.SLO{Name: "queue", Query: true, Max: 10})
+	m := newManagerFor(w, Opening{Candidate: bold, Purpose: v1alpha1.PurposeMeasure}, &promoted)
+	nearlyHeld := func(trial *v1alpha1.Trial) bool {
+		return trial.WarmAt != nil && m.now.Sub(trial.WarmAt.Time) >= 18*time.Second
+	}
+	if !m.reach(nearlyHeld, 20*time.Minute) {
+		t.Fatal("the rung is never judged")
+	}
+	m.data.queue = 11
+	m.runUntil(time.Hour, nil)
+	if m.record == nil || m.record.Reason != v1alpha1.ReasonSharedBreach || m.measured != nil && m.measured.Reason == v1alpha1.ReasonMeasured {
+		t.Errorf("%+v, measured %+v", m.record, m.measured)
+	}
+}
+
+// TestMeasureWhileStepsGrow: a trial that only measures has one step, also where an autoscaler makes a plan of more.
+func TestMeasureWhileStepsGrow(t *testing.T) {
+	m := newManagerFor(newWorld(1, 6), Opening{Candidate: bold, Purpose: v1alpha1.PurposeMeasure}, &promoted)
+	if !m.reach(func(trial *v1alpha1.Trial) bool { return trial.WarmAt != nil }, 20*time.Minute) {
+		t.Fatal("the rung never gets warm")
+	}
+	m.plan.Steps = append(m.plan.Steps, Step{intstr.FromInt32(4), time.Hour}, Step{intstr.FromInt32(5), time.Hour})
+	m.runUntil(time.Hour, nil)
+	if m.record == nil || m.record.Result != v1alpha1.TrialMeasured || len(m.passed) > 0 {
+		t.Errorf("passed steps %v: %+v", m.passed, m.record)
+	}
+}
+
+// TestRecommendedWhileTargetGrows: pods that came too late for the last step make no proof of it.
+func TestRecommendedWhileTargetGrows(t *testing.T) {
+	w := newWorld(1, 4)
+	w.plan.Steps = []Step{{intstr.FromString("50%"), 20 * time.Second}}
+	m := newManager(w, bold, &promoted)
+	if !m.reach(func(trial *v1alpha1.Trial) bool { return trial.VerifiedAt != nil }, 20*time.Minute) {
+		t.Fatal("the step is never verified")
+	}
+	m.replicas = 8
+	m.runUntil(time.Hour, nil)
+	if m.record == nil || m.record.Result != v1alpha1.TrialRecommended || !strings.Contains(m.record.Message, "2 canary with 2 control") {
+		t.Errorf("%+v", m.record)
+	}
+}
+
+// TestLimitsWhileWarmingUp: what no setting may do ends a trial at once, also before there is anything to compare.
+func TestLimitsWhileWarmingUp(t *testing.T) {
+	w := newWorld(1, 6)
+	w.plan.WarmUp, w.plan.Interval = 5*time.Minute, time.Minute
+	m := newManager(w, bold, &promoted)
+	if !m.reach(func(trial *v1alpha1.Trial) bool { return trial.VerifiedAt != nil }, 20*time.Minute) {
+		t.Fatal("the step is never verified")
+	}
+	m.data.limited = true
+	broken := m.now
+	if !m.reach(func(trial *v1alpha1.Trial) bool { return trial.Stage == v1alpha1.StageReverting }, time.Hour) {
+		t.Fatal("the limiter was not seen")
+	}
+	if took := m.now.Sub(broken); took > GuardInterval || m.status().trial.End.Reason != v1alpha1.ReasonLimiterEnabled {
+		t.Errorf("seen after %s, want at most %s: %+v", took, GuardInterval, m.status().trial.End)
+	}
+}
+
+// TestLimitsAtTheEndOfWaves: the last pods are watched as closely as the first.
+func TestLimitsAtTheEndOfWaves(t *testing.T) {
+	w := newWorld(1, 6)
+	w.plan.Interval = time.Minute
+	m := newManager(w, bold, &promoted)
+	finishing := func(trial *v1alpha1.Trial) bool {
+		return trial.Stage == v1alpha1.StagePromoting && trial.VerifiedAt != nil
+	}
+	if !m.reach(finishing, time.Hour) {
+		t.Fatal("the waves never come to their end")
+	}
+	m.data.limited = true
+	broken := m.now
+	if !m.reach(func(trial *v1alpha1.Trial) bool { return trial.Stage == v1alpha1.StageReverting }, time.Hour) {
+		t.Fatal("the limiter was not seen")
+	}
+	if took := m.now.Sub(broken); took > GuardInterval {
+		t.Errorf("seen after %s, want at most %s", took, GuardInterval)
+	}
+}
+
 // TestApproved: what a person approved follows in waves, with the guards on.
 func TestApproved(t *testing.T) {
 	approve := func(replicas int) *manager {
