@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -57,19 +59,25 @@ func (s *scene) checkTarget() {
 	}
 }
 
-// checkGain wants the promotion to rest on a measured gain.
-func (s *scene) checkGain(record *v1alpha1.TrialRecord) {
+// checkGain wants the promotion to rest on a measured gain, and returns what it left of the cost: 0.7 where that fell by 30%.
+func (s *scene) checkGain(record *v1alpha1.TrialRecord) float64 {
 	s.t.Helper()
 	if record.Verdict == nil || record.Verdict.Outcome != v1alpha1.OutcomePass {
 		s.t.Fatalf("the verdict of the promotion is %+v, want Pass", record.Verdict)
 	}
 	for _, check := range record.Verdict.Checks {
-		if check.Name == "gain" && check.Outcome == v1alpha1.OutcomePass {
-			s.t.Logf("%s: %s", s.namespace, check.Message)
-			return
+		if check.Name != "gain" || check.Outcome != v1alpha1.OutcomePass {
+			continue
 		}
+		s.t.Logf("%s: %s", s.namespace, check.Message)
+		effect, err := strconv.ParseFloat(strings.TrimSuffix(check.Effect, "%"), 64)
+		if err != nil {
+			s.t.Fatalf("read the effect %q: %v", check.Effect, err)
+		}
+		return 1 + effect/100
 	}
-	s.t.Errorf("no check of the verdict shows a gain: %+v", record.Verdict.Checks)
+	s.t.Fatalf("no check of the verdict shows a gain: %+v", record.Verdict.Checks)
+	return 0
 }
 
 // checkPromoted wants the trial's candidate to be the baseline, and returns it.

@@ -34,8 +34,8 @@ func sweep(t *testing.T) {
 	s.awaitTrial("the best rung to be tried", number, startLimit, started)
 	record := s.awaitEnd(number, v1alpha1.TrialPromoted, v1alpha1.ReasonPromoted)
 	tuned := s.checkPromoted(record)
-	if table.Picked == nil || tuned.GOGC != settings.GOGC(*table.Picked) {
-		t.Errorf("%s was promoted, picked was %v", tuned.Canonical(), table.Picked)
+	if tuned.GOGC != settings.GOGC(*table.Picked) {
+		t.Errorf("%s was promoted, picked was %d", tuned.Canonical(), *table.Picked)
 	}
 	s.awaitReason(v1alpha1.ReasonTuned, startLimit)
 	s.checkQuiet()
@@ -65,7 +65,7 @@ func (s *scene) awaitTable(rungs int) *v1alpha1.Sweep {
 // checkTable holds the table against the cost model: the collector's CPU time of a request goes with 1/GOGC, memory with 1+GOGC/100.
 func (s *scene) checkTable(table *v1alpha1.Sweep, ladder []int32) {
 	s.t.Helper()
-	s.t.Logf("%s: measured in the order %v, picked %v", s.namespace, table.Order, table.Picked)
+	s.t.Logf("%s: measured in the order %v, picked %d", s.namespace, table.Order, *table.Picked)
 	var measured []int32
 	for i, rung := range table.Rungs {
 		s.t.Logf("%s: GOGC=%d: GC %s a request, %s of CPU; %s requests a CPU second; p99 %s; %s slow; memory %v; %s %s", s.namespace, rung.GOGC,
