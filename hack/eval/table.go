@@ -24,11 +24,19 @@ func printTable(out io.Writer, r result) {
 		fmt.Fprintf(out, "\n%s: %s\n", f.Name, f.What)
 		w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 		for _, g := range f.Groups {
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%.3f\t%.3f to %.3f\tof %d\t%s\t%s\n", g.Layout, spreadText(g.PodSpread), g.Case, g.Share, g.Interval[0], g.Interval[1], g.N,
-				notStartedText(g.NotStarted), reasonsText(g.Reasons))
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\tof %d\t%s\t%s\n", g.Layout, spreadText(g.PodSpread), g.Case, shareText(g), g.N, notStartedText(g.NotStarted),
+				reasonsText(g.Reasons))
 		}
 		w.Flush()
 	}
+}
+
+// shareText is empty where a group only counts.
+func shareText(g group) string {
+	if g.Interval == [2]float64{} {
+		return ""
+	}
+	return fmt.Sprintf("%.3f (%.3f to %.3f)", g.Share, g.Interval[0], g.Interval[1])
 }
 
 func intervalText(interval *[2]float64) string {
