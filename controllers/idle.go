@@ -12,7 +12,7 @@ import (
 // idle goes through what may keep a trial from starting, and starts one where nothing does. The first answer is the summary.
 func (r *Reconciler) idle(ctx context.Context, p *pass) error {
 	for _, ask := range []func(context.Context, *pass) (*summary, error){
-		r.refused, r.conflicted, r.settleBaseline, suspended, r.repair, waitForTarget, tooFewReplicas, r.approved, r.measureAndPropose,
+		r.refused, r.conflicted, r.settleBaseline, suspended, r.repair, waitForTarget, tooFewReplicas, r.measureAndPropose,
 	} {
 		answer, err := ask(ctx, p)
 		if err != nil {

@@ -25,6 +25,9 @@ func (r *Reconciler) propose(ctx context.Context, p *pass, measured measurement)
 	if proposal.Blocked != "" {
 		return unwell(proposal.Blocked, proposal.Reason).asMeasured(), nil
 	}
+	if answer, err := r.approved(ctx, p); err != nil || answer != nil {
+		return answer, err
+	}
 	if mode != v1alpha1.ModeRecommend && mode != v1alpha1.ModeAuto { // a mode that this version does not know may do the least
 		observing := well(v1alpha1.ReasonObserving, "all signals are there; set spec.mode to Recommend to see a candidate, or to Auto to try it")
 		return &observing, nil
@@ -32,10 +35,13 @@ func (r *Reconciler) propose(ctx context.Context, p *pass, measured measurement)
 	if mode == v1alpha1.ModeAuto && proposal.Sweep != nil {
 		p.policy.Status.Sweep = proposal.Sweep
 	}
+	standing, stands := p.recommended()
 	switch {
 	case mode == v1alpha1.ModeAuto && p.awaitsApproval():
 		waiting := well(v1alpha1.ReasonRecommended, "status.recommendation did well on too few pods for a proof: copy its settings to spec.approved to promote them")
 		return &waiting, nil
+	case mode == v1alpha1.ModeRecommend && proposal.Candidate == nil && proposal.OutsideDeadband && stands:
+		return recommending(standing), nil // until the strategy has looked often enough, which it must do again under a manager that starts anew
 	case proposal.Candidate == nil:
 		return well(v1alpha1.ReasonTuned, proposal.Reason).asMeasured(), nil
 	case mode == v1alpha1.ModeRecommend && proposal.Purpose != v1alpha1.PurposePromote:
@@ -43,15 +49,28 @@ func (r *Reconciler) propose(ctx context.Context, p *pass, measured measurement)
 		return &unable, nil
 	case mode == v1alpha1.ModeRecommend:
 		p.recommend(proposal)
-		recommended := well(v1alpha1.ReasonRecommended, "status.recommendation has a candidate: "+proposal.Candidate.Canonical())
-		return &recommended, nil
+		return recommending(*proposal.Candidate), nil
 	}
-	if until := p.policy.Status.CooldownUntil; until != nil && p.now.Before(until.Time) {
-		p.wait = min(p.wait, until.Sub(p.now))
-		cooling := well(v1alpha1.ReasonCooldown, "the next trial may start at "+until.UTC().Format(time.RFC3339))
-		return &cooling, nil
+	if cooling := p.cooling(); cooling != nil {
+		return cooling, nil
 	}
 	return r.start(ctx, p, measured, proposal)
+}
+
+func recommending(candidate settings.Settings) *summary {
+	recommended := well(v1alpha1.ReasonRecommended, "status.recommendation has a candidate: "+candidate.Canonical())
+	return &recommended
+}
+
+// cooling gives a summary while the cooldown lasts.
+func (p *pass) cooling() *summary {
+	until := p.policy.Status.CooldownUntil
+	if until == nil || !p.now.Before(until.Time) {
+		return nil
+	}
+	p.wait = min(p.wait, until.Sub(p.now))
+	cooling := well(v1alpha1.ReasonCooldown, "the next trial may start at "+until.UTC().Format(time.RFC3339))
+	return &cooling
 }
 
 func (p *pass) tuningInput(measured measurement, streak int) tuning.Input {
@@ -61,8 +80,13 @@ func (p *pass) tuningInput(measured measurement, streak int) tuning.Input {
 	return tuning.Input{
 		Now: p.now, Baseline: p.expected, Footing: p.target.Footing, GoVersion: p.goVersion(), Knobs: knobs, Objective: p.plan.objective,
 		Rules: p.plan.rules, Strategy: p.plan.strategy, Observed: measured.observed, Streak: streak + 1, History: status.History,
-		Rejected: status.Rejected, Sweep: status.Sweep, Calibrated: status.Calibration != nil, Seed: seedOf(p.policy),
+		Rejected: status.Rejected, Sweep: status.Sweep, Calibrated: calibrated(status), Seed: seedOf(p.policy),
 	}
+}
+
+// calibrated says that there is a calibration, which no other trial has followed: a person who asks for it after one wants another.
+func calibrated(status v1alpha1.RuntimeTuningPolicyStatus) bool {
+	return status.Calibration != nil && (len(status.History) == 0 || !status.Calibration.At.Before(&status.History[0].StartedAt))
 }
 
 // seedOf a policy: the order of its sweeps is the same, whoever asks for it.
@@ -105,14 +129,20 @@ func (p *pass) awaitsApproval() bool {
 	return ok && p.policy.Status.Recommendation.Verdict != nil && recommended != p.expected
 }
 
-// approved promotes what a person approved, where it is what a trial recommended.
+// approved promotes what a person approved, where it is what a trial recommended, on the target as it is. The cooldown of that trial is not
+// waited for, but that of a trial which went back since.
 func (r *Reconciler) approved(ctx context.Context, p *pass) (*summary, error) {
-	if p.policy.Spec.Mode != v1alpha1.ModeAuto || p.policy.Spec.Approved == nil || !p.awaitsApproval() {
+	if p.policy.Spec.Mode != v1alpha1.ModeAuto || p.policy.Spec.Approved == nil || !p.awaitsApproval() || !p.recommendedOnThis() {
 		return nil, nil
 	}
 	recommended, _ := p.recommended()
 	if wanted, err := settings.FromAPI(*p.policy.Spec.Approved); err != nil || wanted != recommended {
 		return nil, nil
+	}
+	if history := p.policy.Status.History; len(history) > 0 && history[0].Result == v1alpha1.TrialReverted {
+		if cooling := p.cooling(); cooling != nil {
+			return cooling, nil
+		}
 	}
 	return r.open(ctx, p, func() rollout.Decision {
 		return rollout.StartApproved(p.view(), rollout.Opening{

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/signal"
 )
@@ -105,6 +107,34 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
+// TestCalibrationAgain: a person who asks for it after other trials gets another one.
+func TestCalibrationAgain(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.tune(func(policy *v1alpha1.RuntimeTuningPolicy) {
+		inStrategy(v1alpha1.Strategy{Type: v1alpha1.StrategyCalibrate})(policy)
+		policy.Spec.Schedule.Cooldown = seconds(0)
+	})
+	calibrated := w.run(ended).Status.Calibration
+	if calibrated == nil {
+		t.Fatal("nothing is calibrated")
+	}
+	w.edit(inStrategy(v1alpha1.Strategy{Type: v1alpha1.StrategyFeedback}))
+	w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool {
+		return policy.Status.Trial == nil && policy.Status.Trials == 2
+	})
+	w.edit(inStrategy(v1alpha1.Strategy{Type: v1alpha1.StrategyCalibrate}))
+	policy := w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool {
+		return policy.Status.Trial == nil && policy.Status.Trials == 3
+	})
+	if again := policy.Status.Calibration; !again.At.After(calibrated.At.Time) {
+		t.Errorf("the calibration is of %s, want a new one", again.At)
+	}
+	w.pass(time.Hour)
+	if policy := w.rest(); policy.Status.Trials != 3 || reasonOf(policy) != v1alpha1.ReasonTuned {
+		t.Errorf("it calibrates again and again: %s", dump(policy.Status))
+	}
+}
+
 // TestApproval: on too few pods for a proof a good candidate is recommended, once, and a person's approval promotes it.
 func TestApproval(t *testing.T) {
 	w := newWorldInMemory(t)
@@ -143,6 +173,121 @@ func TestApproval(t *testing.T) {
 	w.pass(time.Minute)
 	if policy := w.rest(); policy.Status.Recommendation != nil {
 		t.Errorf("the recommendation stays: %s", dump(policy.Status.Recommendation))
+	}
+}
+
+// recommended deploys a target of too few pods for a proof, and runs its trial to the recommendation.
+func (w *world) recommended() *v1alpha1.Recommendation {
+	w.t.Helper()
+	w.deploy(4)
+	w.policy(func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Schedule.Cooldown = seconds(0) })
+	w.pass(10 * time.Minute)
+	w.run(ended)
+	w.pass(10 * time.Minute)
+	recommendation := w.rest().Status.Recommendation
+	if recommendation == nil || recommendation.Verdict == nil {
+		w.t.Fatalf("nothing is recommended: %s", dump(w.get().Status))
+	}
+	return recommendation
+}
+
+func (w *world) approve(recommendation *v1alpha1.Recommendation) {
+	w.t.Helper()
+	w.edit(func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Approved = recommendation.Settings.DeepCopy() })
+}
+
+// TestApprovedOnceOnly: what broke an objective in its waves is not promoted again and again because spec.approved still says so.
+func TestApprovedOnceOnly(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.approve(w.recommended())
+	w.prometheus.alter = breach("35")
+	policy := w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool {
+		return policy.Status.Trials == 2 && policy.Status.Trial == nil
+	})
+	if record := policy.Status.History[0]; record.Result != v1alpha1.TrialReverted || record.Reason != v1alpha1.ReasonLatencyBreached {
+		t.Fatalf("the record is %s", dump(record))
+	}
+	for range 3 {
+		w.pass(time.Hour)
+		policy = w.rest()
+	}
+	if policy.Status.Trials != 2 || policy.Status.Recommendation != nil || w.running("25") != 4 {
+		t.Errorf("it is promoted again, or recommended still: %v, %s", w.gogc(), dump(policy.Status))
+	}
+}
+
+// TestApprovedAgain: an approved candidate that something else took back follows once the cooldown is over.
+func TestApprovedAgain(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.approve(w.recommended())
+	w.run(inStage(v1alpha1.StagePromoting))
+	w.edit(func(policy *v1alpha1.RuntimeTuningPolicy) {
+		policy.Spec.Suspend, policy.Spec.Schedule.Cooldown = v1alpha1.SuspendRevert, seconds(3600)
+	})
+	w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool { return policy.Status.Trial == nil })
+	w.edit(suspending(v1alpha1.SuspendNone))
+	w.pass(30 * time.Minute)
+	if policy := w.rest(); policy.Status.Trials != 2 || reasonOf(policy) != v1alpha1.ReasonCooldown {
+		t.Errorf("it does not wait: %s", dump(policy.Status))
+	}
+	w.pass(31 * time.Minute)
+	policy := w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool {
+		return policy.Status.Trials == 3 && policy.Status.Trial == nil
+	})
+	if policy.Status.History[0].Result != v1alpha1.TrialPromoted {
+		t.Errorf("it ended with %s", dump(policy.Status.History[0]))
+	}
+}
+
+// TestApprovedInTrouble: what a person approved waits until the target is measured and well, and is not promoted where it was not tried.
+func TestApprovedInTrouble(t *testing.T) {
+	for name, test := range map[string]struct {
+		trouble func(*world)
+		reason  string
+	}{
+		"no answer":        {answering(errDown), v1alpha1.ReasonPrometheusUnavailable},
+		"objective broken": {func(w *world) { w.prometheus.alter = breach("25") }, v1alpha1.ReasonBaselineBreachesSLO},
+		"a leak": {func(w *world) {
+			w.prometheus.alter = func(_ string, pod *signal.Pod) {
+				pod.MaxFileDescriptors, pod.OpenFileDescriptors = present(100), present(90)
+			}
+		}, v1alpha1.ReasonLeakSuspected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorldInMemory(t)
+			recommendation := w.recommended()
+			test.trouble(w)
+			w.approve(recommendation)
+			if policy := w.rest(); policy.Status.Trials != 1 || reasonOf(policy) != test.reason || policy.Status.Recommendation == nil {
+				t.Errorf("it is %s", dump(policy.Status))
+			}
+		})
+	}
+}
+
+// TestApprovedOnAnotherFooting: a manager that was away while the template changed promotes nothing that was tried on the old one.
+func TestApprovedOnAnotherFooting(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.approve(w.recommended())
+	w.rollOut(func(template *corev1.PodTemplateSpec) { template.Spec.Containers[0].Env[1].Value = "30" })
+	w.pass(time.Hour)
+	if w.mustTurn(); w.get().Status.Trials != 1 {
+		t.Errorf("it promotes what was tried on another footing: %s", dump(w.get().Status))
+	}
+}
+
+// TestRecommendationOutlivesManager: a manager that starts anew counts its looks anew, and keeps what it recommended meanwhile.
+func TestRecommendationOutlivesManager(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.tune(inMode(v1alpha1.ModeRecommend))
+	recommended := w.rest()
+	if recommended.Status.Recommendation == nil {
+		t.Fatalf("nothing is recommended: %s", dump(recommended.Status))
+	}
+	w.restart()
+	w.mustTurn()
+	if policy := w.get(); policy.ResourceVersion != recommended.ResourceVersion {
+		t.Errorf("the status is written: %s", dump(policy.Status))
 	}
 }
 

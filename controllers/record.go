@@ -30,11 +30,21 @@ func (p *pass) record(record v1alpha1.TrialRecord) {
 			Settings: record.Candidate, Reason: record.Message, Verdict: record.Verdict, At: record.EndedAt,
 		}
 	}
+	p.forgetRecommendation(record)
 	if record.Result == v1alpha1.TrialMeasured {
 		return // the next rung needs no rest: every pod runs the baseline again
 	}
 	until := metav1.NewTime(p.now.Add(tuning.NextCooldown(p.plan.cooldown, status.History)))
 	status.CooldownUntil = &until
+}
+
+// forgetRecommendation drops what did harm after all, once a person had approved it: else it would be promoted again and again.
+func (p *pass) forgetRecommendation(record v1alpha1.TrialRecord) {
+	recommended, ok := p.recommended()
+	candidate, err := settings.FromAPI(record.Candidate)
+	if ok && err == nil && candidate == recommended && record.Result == v1alpha1.TrialReverted && !tuning.CameFromOutside(record.Reason) {
+		p.policy.Status.Recommendation = nil
+	}
 }
 
 // fillRung puts a rung into the sweep's table that went back for what it did before it was measured. One that something else ended is
