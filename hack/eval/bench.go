@@ -56,6 +56,7 @@ type bench struct {
 	// fault is what the canary pods have, whatever their settings do.
 	fault simulation.Fault
 	slos  []verdict.SLO
+	tier  tier
 	seed  uint64
 
 	fleet           *simulation.Fleet
@@ -124,7 +125,7 @@ func (b *bench) advance(d time.Duration) {
 func (b *bench) settleMargins(pods []string, last cohorts) bool {
 	spreads := verdict.Spreads(b.fleet.Window(b.now, restLength), b.of(pods))
 	margins, shortage := verdict.SettleMargins(verdict.MarginInput{
-		Defaults: standardMargins, Max: standardMax, Spreads: spreads, Canary: last.Canary, Control: last.Control,
+		Defaults: b.tier.margins, Max: b.tier.most, Spreads: spreads, Canary: last.Canary, Control: last.Control,
 	})
 	b.margins = verdict.ParseMargins(margins)
 	return shortage == nil

@@ -33,7 +33,7 @@ func TestBenchEndsAsRollout(t *testing.T) {
 			candidate := settings.Settings{GOGC: test.gogc}
 			b := bench{
 				service: shop(), noise: noise, steps: layouts["3v3"], baseline: settings.Settings{GOGC: 100}, candidate: candidate, fault: test.fault,
-				slos: shopObjectives(), seed: seed,
+				slos: shopObjectives(), tier: standardTier, seed: seed,
 			}
 			if got := b.run(); got.result != test.result || got.reason != test.reason {
 				t.Errorf("%s, seed %d: the bench ends %s %s, want %s %s", name, seed, got.result, got.reason, test.result, test.reason)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
 	"github.com/gopacer/gopacer/internal/verdict"
@@ -18,7 +16,9 @@ type cell struct {
 	gogc  settings.GOGC
 	fault simulation.Fault
 	slos  []verdict.SLO
-	n     int
+	// tier of the policy; Standard where it is nil.
+	tier *tier
+	n    int
 }
 
 // autocorrelations that the trials of a cell take in turn.
@@ -64,7 +64,10 @@ func (e *evaluation) run(name string, cells []cell) ([][]ending, seeds) {
 func (c cell) trial(seed uint64, turn int) ending {
 	b := bench{
 		service: shop(), noise: noiseOf(c.podSpread, autocorrelations[turn%len(autocorrelations)]), steps: layouts[c.layout],
-		baseline: settings.Settings{GOGC: 100}, candidate: settings.Settings{GOGC: c.gogc}, fault: c.fault, slos: c.slos, seed: seed,
+		baseline: settings.Settings{GOGC: 100}, candidate: settings.Settings{GOGC: c.gogc}, fault: c.fault, slos: c.slos, tier: standardTier, seed: seed,
+	}
+	if c.tier != nil {
+		b.tier = *c.tier
 	}
 	return b.run()
 }
@@ -121,5 +124,3 @@ func shareFigure(name, what string, groups []group, taken seeds) figure {
 	all := merge(groups)
 	return figure{Name: name, What: what, Value: all.Share, Interval: &all.Interval, N: all.N, Seeds: taken, Groups: groups}
 }
-
-func spreadName(spread float64) string { return fmt.Sprintf("%.0f%%", 100*spread) }

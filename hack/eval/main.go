@@ -38,7 +38,7 @@ func evaluate(ctx context.Context, path string, seed uint64, scale float64) (boo
 	r := newResult(ctx, seed, scale)
 	e := &evaluation{seed: seed, scale: scale, progress: func(name string, total int) *progress { return newProgress(os.Stderr, name, total) }}
 	r.Passed = true
-	for _, figures := range []func() []figure{e.falseAlarms, e.power, e.outliers, e.feedback, e.day} {
+	for _, figures := range []func() []figure{e.falseAlarms, e.power, e.outliers, e.feedback, e.day, e.unlikePods} {
 		for _, f := range figures() {
 			r.Figures = append(r.Figures, f)
 			r.Passed = r.Passed && f.Passed

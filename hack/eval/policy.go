@@ -7,18 +7,25 @@ import (
 	"github.com/gopacer/gopacer/internal/verdict"
 )
 
-// What a policy of tier Standard says by default, as the manager resolves it.
-var (
-	standardMargins = map[v1alpha1.SignalName]float64{
-		v1alpha1.SignalRequestLatency: 0.03, v1alpha1.SignalTailLatency: 0.10, v1alpha1.SignalSlowRequests: 0.10, v1alpha1.SignalErrors: 0,
-		v1alpha1.SignalCPUPerRequest: 0.02, v1alpha1.SignalStartupTime: 0.25,
-	}
-	standardGain    = verdict.Gain{Minimize: v1alpha1.MinimizeGCCPU, MinShare: 0.05, MinCPUShare: 0.01}
-	standardBreaker = verdict.Breaker{Share: 0.4, Length: time.Minute}
-)
+// tier is what a policy says of margins, as the manager resolves it: how much worse a canary may be, and what no margin is widened beyond.
+type tier struct {
+	margins map[v1alpha1.SignalName]float64
+	most    float64
+}
 
-// standardMax is what no margin is widened beyond.
-const standardMax = 0.10
+func tierOf(factor, most float64) tier {
+	return tier{map[v1alpha1.SignalName]float64{
+		v1alpha1.SignalRequestLatency: 0.03 * factor, v1alpha1.SignalTailLatency: 0.10 * factor, v1alpha1.SignalSlowRequests: 0.10 * factor,
+		v1alpha1.SignalErrors: 0, v1alpha1.SignalCPUPerRequest: 0.02 * factor, v1alpha1.SignalStartupTime: 0.25 * factor,
+	}, most}
+}
+
+// What a policy says by default.
+var (
+	standardTier, batchTier = tierOf(1, 0.10), tierOf(3, 0.25)
+	standardGain            = verdict.Gain{Minimize: v1alpha1.MinimizeGCCPU, MinShare: 0.05, MinCPUShare: 0.01}
+	standardBreaker         = verdict.Breaker{Share: 0.4, Length: time.Minute}
+)
 
 // harmful says that a trial was turned down for harm, not for want of gain, proof or data.
 func harmful(reason string) bool {

@@ -289,7 +289,7 @@ func (t *target) atRestFor(length time.Duration) []verdict.Member {
 func (t *target) marginsNow() ([]v1alpha1.Margin, *verdict.Shortage) {
 	last := len(t.plan.Steps) - 1
 	return verdict.SettleMargins(verdict.MarginInput{
-		Defaults: standardMargins, Max: standardMax, Spreads: verdict.Spreads(t.fleet.Window(t.now, restLength), t.atRestFor(restLength)),
+		Defaults: standardTier.margins, Max: standardTier.most, Spreads: verdict.Spreads(t.fleet.Window(t.now, restLength), t.atRestFor(restLength)),
 		Canary: t.plan.CanaryPods(last, t.replicas), Control: t.plan.ControlPods(last, t.replicas),
 	})
 }

@@ -35,6 +35,39 @@ func (e *evaluation) falseAlarms() []figure {
 	return append(figures, e.harmPower()...)
 }
 
+// unlikePods runs trials under a policy of tier Batch on pods that differ so much that one of tier Standard starts next to none.
+func (e *evaluation) unlikePods() []figure {
+	var cells []cell
+	for _, layout := range []string{"3v3", "4v8", "5v5", "8v8"} {
+		for _, gogc := range []settings.GOGC{100, gainGOGC} {
+			c := cell{layout: layout, podSpread: 0.06, name: "Batch, nothing", gogc: gogc, slos: shopObjectives(), tier: &batchTier, n: 60}
+			if gogc == gainGOGC {
+				c.name, c.n = "Batch, gain 20%", 30
+			}
+			cells = append(cells, c)
+		}
+	}
+	endings, taken := e.run("aa_batch", cells)
+	var promotions, harms, gains []group
+	for i, c := range cells {
+		if c.gogc == gainGOGC {
+			gains = append(gains, tally(c, endings[i], promoted))
+			continue
+		}
+		promotions, harms = append(promotions, tally(c, endings[i], promoted)), append(harms, tally(c, endings[i], harmed))
+	}
+	figures := []figure{
+		shareFigure("aa_batch_false_promote", "aa_false_promote at SD 6 % in tier Batch", promotions, taken),
+		shareFigure("aa_batch_false_harm", "aa_false_harm at SD 6 % in tier Batch", harms, taken),
+		shareFigure("power_batch_gain", "power_gain at SD 6 % in tier Batch", gains, taken),
+	}
+	figures[0].AtMost, figures[1].AtMost = atMost(0.05), atMost(0.05)
+	for i := range figures {
+		figures[i] = figures[i].judged()
+	}
+	return figures
+}
+
 func ofLayout(groups []group, layout string) []group {
 	var of []group
 	for _, g := range groups {
