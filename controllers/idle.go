@@ -30,14 +30,18 @@ func (r *Reconciler) idle(ctx context.Context, p *pass) error {
 }
 
 // keepsRecommendation says that a recommendation is as good as it was. One that a trial made stands until it is the baseline, or what it was
-// tried on has changed. Another stands where it is made again, or the target can't be measured just now.
+// tried on has changed. Another stands where it is made again, or the target can't be measured just now. Mode Observe declines both.
 func (p *pass) keepsRecommendation() bool {
-	if p.policy.Spec.Mode == v1alpha1.ModeAuto {
-		return p.policy.Status.Trial != nil || p.awaitsApproval() && p.recommendedOnThis()
+	mode := p.policy.Spec.Mode
+	if mode != v1alpha1.ModeRecommend && mode != v1alpha1.ModeAuto {
+		return false
+	}
+	if p.policy.Status.Trial != nil || p.awaitsApproval() {
+		return true
 	}
 	switch p.summary.reason {
 	case v1alpha1.ReasonRecommended, v1alpha1.ReasonWaitingForTarget, v1alpha1.ReasonNoTraffic, v1alpha1.ReasonPrometheusUnavailable:
-		return p.policy.Spec.Mode == v1alpha1.ModeRecommend
+		return mode == v1alpha1.ModeRecommend
 	}
 	return false
 }

@@ -37,8 +37,8 @@ func (r *Reconciler) propose(ctx context.Context, p *pass, measured measurement)
 	}
 	standing, stands := p.recommended()
 	switch {
-	case mode == v1alpha1.ModeAuto && p.awaitsApproval():
-		waiting := well(v1alpha1.ReasonRecommended, "status.recommendation did well on too few pods for a proof: copy its settings to spec.approved to promote them")
+	case p.awaitsApproval():
+		waiting := well(v1alpha1.ReasonRecommended, "status.recommendation did well on too few pods for a proof: copy its settings to spec.approved to promote them, in mode Auto")
 		return &waiting, nil
 	case mode == v1alpha1.ModeRecommend && proposal.Candidate == nil && proposal.OutsideDeadband && stands:
 		return recommending(standing), nil // until the strategy has looked often enough, which it must do again under a manager that starts anew
@@ -105,7 +105,7 @@ func (p *pass) goVersion() string {
 
 // recommend keeps a recommendation that says the same: its figures would make every look a write.
 func (p *pass) recommend(proposal tuning.Proposal) {
-	if recommended, ok := p.recommended(); ok && recommended == *proposal.Candidate {
+	if recommended, ok := p.recommended(); ok && recommended == *proposal.Candidate && p.policy.Status.Recommendation.Verdict == nil {
 		return
 	}
 	p.policy.Status.Recommendation = &v1alpha1.Recommendation{
@@ -123,16 +123,16 @@ func (p *pass) recommended() (settings.Settings, bool) {
 	return parsed, err == nil
 }
 
-// awaitsApproval says that a trial ended with a recommendation which a person has not decided on.
+// awaitsApproval says that a trial, on the target as it is, ended with a recommendation which a person has not decided on.
 func (p *pass) awaitsApproval() bool {
 	recommended, ok := p.recommended()
-	return ok && p.policy.Status.Recommendation.Verdict != nil && recommended != p.expected
+	return ok && p.policy.Status.Recommendation.Verdict != nil && recommended != p.expected && p.recommendedOnThis()
 }
 
 // approved promotes what a person approved, where it is what a trial recommended, on the target as it is. The cooldown of that trial is not
 // waited for, but that of a trial which went back since.
 func (r *Reconciler) approved(ctx context.Context, p *pass) (*summary, error) {
-	if p.policy.Spec.Mode != v1alpha1.ModeAuto || p.policy.Spec.Approved == nil || !p.awaitsApproval() || !p.recommendedOnThis() {
+	if p.policy.Spec.Mode != v1alpha1.ModeAuto || p.policy.Spec.Approved == nil || !p.awaitsApproval() {
 		return nil, nil
 	}
 	recommended, _ := p.recommended()

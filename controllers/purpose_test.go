@@ -265,6 +265,25 @@ func TestApprovedInTrouble(t *testing.T) {
 	}
 }
 
+// TestRecommendationOutlivesMode: what a trial found waits for a person in mode Recommend too, and mode Observe declines it.
+func TestRecommendationOutlivesMode(t *testing.T) {
+	w := newWorldInMemory(t)
+	recommendation := w.recommended()
+	w.edit(inMode(v1alpha1.ModeRecommend))
+	w.approve(recommendation)
+	if policy := w.rest(); policy.Status.Trials != 1 || policy.Status.Recommendation == nil || policy.Status.Recommendation.Verdict == nil {
+		t.Fatalf("in mode Recommend it is %s", dump(policy.Status))
+	}
+	w.edit(inMode(v1alpha1.ModeObserve))
+	if policy := w.rest(); policy.Status.Recommendation != nil {
+		t.Errorf("in mode Observe it is %s", dump(policy.Status))
+	}
+	w.edit(inMode(v1alpha1.ModeAuto))
+	if policy := w.rest(); policy.Status.Trials != 1 || reasonOf(policy) != v1alpha1.ReasonTuned {
+		t.Errorf("what was declined is promoted, or tried again: %s", dump(policy.Status))
+	}
+}
+
 // TestApprovedOnAnotherFooting: a manager that was away while the template changed promotes nothing that was tried on the old one.
 func TestApprovedOnAnotherFooting(t *testing.T) {
 	w := newWorldInMemory(t)
