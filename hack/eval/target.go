@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/rollout"
 	"github.com/gopacer/gopacer/internal/settings"
@@ -293,5 +291,3 @@ func (t *target) marginsNow() ([]v1alpha1.Margin, *verdict.Shortage) {
 		Canary: t.plan.CanaryPods(last, t.replicas), Control: t.plan.ControlPods(last, t.replicas),
 	})
 }
-
-func stamp(at time.Time) metav1.Time { return metav1.NewTime(at) }
