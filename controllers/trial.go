@@ -118,7 +118,7 @@ func (p *pass) trialSummary() summary {
 	case v1alpha1.StageReverting:
 		return underWay(v1alpha1.ReasonReverting, fmt.Sprintf("trial %d of %s goes back: %s: %s", trial.Number, candidate, trial.End.Reason, trial.End.Message))
 	default:
-		return underWay(v1alpha1.ReasonTrialRunning, fmt.Sprintf("trial %d tries %s: step %d of %d%s", trial.Number, candidate, trial.Step+1, len(p.plan.Steps), p.trialNotes()))
+		return underWay(v1alpha1.ReasonTrialRunning, fmt.Sprintf("trial %d tries %s: step %d of %d%s", trial.Number, candidate, min(int(trial.Step)+1, len(p.plan.Steps)), len(p.plan.Steps), p.trialNotes()))
 	}
 }
 

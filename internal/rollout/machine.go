@@ -193,7 +193,7 @@ func (m *machine) revert(reason, message string) bool {
 	m.trial.End = &v1alpha1.TrialEnd{Reason: reason, Message: truncate(message), At: m.now()}
 	m.trial.Slots = takenSlots(m.trial.Slots)
 	m.changed()
-	m.decision.Events = append(m.decision.Events, Event{Reason: v1alpha1.EventTrialReverting, Warning: true,
+	m.decision.Events = append(m.decision.Events, Event{Reason: v1alpha1.EventTrialReverting, Warning: resultOf(reason) == v1alpha1.TrialReverted,
 		Message: fmt.Sprintf("trial %d goes back: %s: %s", m.trial.Number, reason, message)})
 	return true
 }

@@ -113,6 +113,22 @@ func TestCalibrate(t *testing.T) {
 	m.holdsInvariants(t)
 }
 
+// TestMeasuredIsNoWarning: only what went wrong is one.
+func TestMeasuredIsNoWarning(t *testing.T) {
+	for reason, want := range map[string]bool{v1alpha1.ReasonMeasured: false, v1alpha1.ReasonRecommended: false, v1alpha1.ReasonHarmed: true} {
+		w := newWorld(1, 6)
+		m := newManager(w, bold, &promoted)
+		look, err := newMachine(*m.status().trial, w.view())
+		if err != nil {
+			t.Fatal(err)
+		}
+		look.revert(reason, "because the test says so")
+		if events := look.decision.Events; len(events) != 1 || events[0].Warning != want {
+			t.Errorf("%s: events %+v, want a warning: %v", reason, events, want)
+		}
+	}
+}
+
 // TestCalibrateNeverPromotes: not even where chance makes one cohort look better.
 func TestCalibrateNeverPromotes(t *testing.T) {
 	m := newManagerFor(newWorld(1, 6), Opening{Candidate: promoted, Purpose: v1alpha1.PurposeCalibrate}, &promoted)
