@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
@@ -212,10 +213,14 @@ func (w *watched) lookAtStart(before, pod *corev1.Pod) {
 	}
 }
 
+// seenWithin is how old what a decision rests on may be. A pod that crashes again and again is ready for a moment each time: whoever takes it
+// down may have seen it while it was not.
+const seenWithin = 2 * time.Second
+
 // lookAtEviction: a ready pod goes only where the others are enough.
 func (w *watched) lookAtEviction(before, pod *corev1.Pod) {
 	evicted := pod.DeletionTimestamp != nil && before != nil && before.DeletionTimestamp == nil && isReady(before)
-	if !evicted || w.policy == nil || w.pardoned {
+	if !evicted || w.policy == nil || w.pardoned || evictedAt(pod).Sub(readySince(before)) < seenWithin {
 		return
 	}
 	ready := 0
@@ -227,6 +232,11 @@ func (w *watched) lookAtEviction(before, pod *corev1.Pod) {
 	if most := w.policy.Spec.Rollout.MaxUnavailable.IntValue(); w.replicas-ready > most {
 		w.violate("I6 Availability: when pod %s went, %d of %d pods were ready, with maxUnavailable %d", pod.Name, ready, w.replicas, most)
 	}
+}
+
+// evictedAt is when the deletion was asked for: the time in the metadata is that at which the grace period ends.
+func evictedAt(pod *corev1.Pod) time.Time {
+	return pod.DeletionTimestamp.Add(-time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second)
 }
 
 // checkBound is I1: as many pods with the candidate as the step allows, and no more.
