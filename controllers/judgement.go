@@ -26,12 +26,12 @@ func tierOf(name v1alpha1.Tier) (tier, error) {
 	return tier{}, fmt.Errorf("spec.analysis.tier %q is not known: use %s, %s or %s", name, v1alpha1.TierCritical, v1alpha1.TierStandard, v1alpha1.TierBatch)
 }
 
-// usualMargins are how much worse a canary may be where the policy does not say, times a tier's factor. Errors have none: what they may
+// usualMargins are how much worse a canary may be where the policy does not say, times a tier's factor, but for the time to start. Errors have none: what they may
 // rise by is absolute.
 func usualMargins(factor float64) map[v1alpha1.SignalName]float64 {
 	return map[v1alpha1.SignalName]float64{
 		v1alpha1.SignalRequestLatency: 0.03 * factor, v1alpha1.SignalTailLatency: 0.10 * factor, v1alpha1.SignalSlowRequests: 0.10 * factor,
-		v1alpha1.SignalErrors: 0, v1alpha1.SignalCPUPerRequest: 0.02 * factor, v1alpha1.SignalStartupTime: 0.25 * factor,
+		v1alpha1.SignalErrors: 0, v1alpha1.SignalCPUPerRequest: 0.02 * factor, v1alpha1.SignalStartupTime: 0.25,
 	}
 }
 

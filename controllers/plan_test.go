@@ -114,3 +114,31 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// TestTiers: what a tier presets, and what a policy overrides of it.
+func TestTiers(t *testing.T) {
+	for name, test := range map[string]struct {
+		analysis                    v1alpha1.Analysis
+		latency, cpu, startup, most float64
+	}{
+		"none":     {v1alpha1.Analysis{}, 0.03, 0.02, 0.25, 0.10},
+		"Critical": {v1alpha1.Analysis{Tier: v1alpha1.TierCritical}, 0.03, 0.02, 0.25, 0.05},
+		"Batch":    {v1alpha1.Analysis{Tier: v1alpha1.TierBatch}, 0.09, 0.06, 0.25, 0.25},
+		"overridden": {v1alpha1.Analysis{Tier: v1alpha1.TierBatch, Margins: v1alpha1.Margins{Latency: "4%", CPU: "1%", Max: "50%"}},
+			0.04, 0.01, 0.25, 0.50},
+	} {
+		policy := newPolicy("policy")
+		policy.Spec.Analysis.Tier, policy.Spec.Analysis.Margins = test.analysis.Tier, test.analysis.Margins
+		p, err := newPlan(policy, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []float64{p.margins[v1alpha1.SignalRequestLatency], p.margins[v1alpha1.SignalCPUPerRequest], p.margins[v1alpha1.SignalStartupTime], p.maxMargin}
+		for i, want := range []float64{test.latency, test.cpu, test.startup, test.most} {
+			if math.Abs(got[i]-want) > 1e-12 {
+				t.Errorf("tier %s: margins %v, want %v, %v, %v and %v at most", name, got, test.latency, test.cpu, test.startup, test.most)
+				break
+			}
+		}
+	}
+}
