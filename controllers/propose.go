@@ -28,33 +28,55 @@ func (r *Reconciler) propose(ctx context.Context, p *pass, measured measurement)
 	if answer, err := r.approved(ctx, p); err != nil || answer != nil {
 		return answer, err
 	}
-	if mode != v1alpha1.ModeRecommend && mode != v1alpha1.ModeAuto { // a mode that this version does not know may do the least
-		observing := well(v1alpha1.ReasonObserving, "all signals are there; set spec.mode to Recommend to see a candidate, or to Auto to try it")
-		return &observing, nil
+	switch mode {
+	case v1alpha1.ModeRecommend:
+		return p.recommendOnly(proposal), nil
+	case v1alpha1.ModeAuto:
+		return r.tryOut(ctx, p, measured, proposal)
 	}
-	if mode == v1alpha1.ModeAuto && proposal.Sweep != nil {
-		p.policy.Status.Sweep = proposal.Sweep
-	}
+	// A mode that this version does not know may do the least.
+	observing := well(v1alpha1.ReasonObserving, "all signals are there; set spec.mode to Recommend to see a candidate, or to Auto to try it")
+	return &observing, nil
+}
+
+// recommendOnly writes down what would be tried.
+func (p *pass) recommendOnly(proposal tuning.Proposal) *summary {
 	standing, stands := p.recommended()
 	switch {
 	case p.awaitsApproval():
-		waiting := well(v1alpha1.ReasonRecommended, "status.recommendation did well on too few pods for a proof: copy its settings to spec.approved to promote them, in mode Auto")
-		return &waiting, nil
-	case mode == v1alpha1.ModeRecommend && proposal.Candidate == nil && proposal.OutsideDeadband && stands:
-		return recommending(standing), nil // until the strategy has looked often enough, which it must do again under a manager that starts anew
+		return awaitingApproval()
+	case proposal.Candidate == nil && proposal.OutsideDeadband && stands:
+		return recommending(standing) // until the strategy has looked often enough, which it must do again under a manager that starts anew
 	case proposal.Candidate == nil:
-		return well(v1alpha1.ReasonTuned, proposal.Reason).asMeasured(), nil
-	case mode == v1alpha1.ModeRecommend && proposal.Purpose != v1alpha1.PurposePromote:
+		return well(v1alpha1.ReasonTuned, proposal.Reason).asMeasured()
+	case proposal.Purpose != v1alpha1.PurposePromote:
 		unable := well(v1alpha1.ReasonTuned, fmt.Sprintf("strategy %s replaces pods to measure them: set spec.mode to Auto for it", p.policy.Spec.Strategy.Type))
-		return &unable, nil
-	case mode == v1alpha1.ModeRecommend:
-		p.recommend(proposal)
-		return recommending(*proposal.Candidate), nil
+		return &unable
+	}
+	p.recommend(proposal)
+	return recommending(*proposal.Candidate)
+}
+
+// tryOut starts a trial of the candidate, unless something is to be waited for.
+func (r *Reconciler) tryOut(ctx context.Context, p *pass, measured measurement, proposal tuning.Proposal) (*summary, error) {
+	if proposal.Sweep != nil {
+		p.policy.Status.Sweep = proposal.Sweep
+	}
+	if p.awaitsApproval() {
+		return awaitingApproval(), nil
+	}
+	if proposal.Candidate == nil {
+		return well(v1alpha1.ReasonTuned, proposal.Reason).asMeasured(), nil
 	}
 	if cooling := p.cooling(); cooling != nil {
 		return cooling, nil
 	}
 	return r.start(ctx, p, measured, proposal)
+}
+
+func awaitingApproval() *summary {
+	waiting := well(v1alpha1.ReasonRecommended, "status.recommendation did well on too few pods for a proof: copy its settings to spec.approved to promote them, in mode Auto")
+	return &waiting
 }
 
 func recommending(candidate settings.Settings) *summary {

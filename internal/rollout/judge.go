@@ -63,23 +63,24 @@ func (m *machine) judge() bool {
 		return true
 	}
 	step := m.Plan.Steps[min(int(m.trial.Step), len(m.Plan.Steps)-1)] // the policy may have fewer steps than when the trial began
-	held := sinceWarm >= step.Hold
+	due := sinceWarm >= step.Hold && !m.Hold
 	last := int(m.trial.Step) >= len(m.Plan.Steps)-1 || !promotes(m.trial) // the plan may have more steps than when the trial began
-	judged := m.takeVerdict(held && last && !m.Hold && m.trial.Purpose != v1alpha1.PurposeMeasure)
+	judged := m.takeVerdict(due && last && m.trial.Purpose != v1alpha1.PurposeMeasure)
 	switch judged.Outcome {
 	case v1alpha1.OutcomeFail:
 		m.keepMeasured(judged.Reason)
 		return m.revert(judged.Reason, judged.Message)
 	case v1alpha1.OutcomePass:
 		m.sawData()
-		return held && !m.Hold && m.trial.GoodWindows >= int32(m.Plan.GoodWindows) && m.pass(last)
+		return due && m.hasGoodWindows() && m.pass(last)
 	case v1alpha1.OutcomeInconclusive:
 		m.sawData()
-		return held && !m.Hold && last && m.finishUnproven() || m.inconclusive(judged, sinceWarm, step.Hold)
-	default:
-		return m.revertWithoutData(judged)
+		return due && last && m.finishUnproven() || m.inconclusive(judged, sinceWarm, step.Hold)
 	}
+	return m.revertWithoutData(judged)
 }
+
+func (m *machine) hasGoodWindows() bool { return int(m.trial.GoodWindows) >= m.Plan.GoodWindows }
 
 // takeVerdict judges the step's pods, and keeps what the next look must know.
 func (m *machine) takeVerdict(gain bool) v1alpha1.Verdict {
@@ -118,7 +119,7 @@ func (m *machine) finishUnproven() bool {
 	switch {
 	case !promotes(m.trial):
 		return len(m.trial.BadWindows) == 0 && allReady(m.canaries()) && m.measured()
-	case m.unproven(*m.trial.Verdict) && m.trial.GoodWindows >= int32(m.Plan.GoodWindows):
+	case m.unproven(*m.trial.Verdict) && m.hasGoodWindows():
 		return m.recommend()
 	}
 	return false
