@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -29,12 +30,20 @@ func Combine(now time.Time, checks []v1alpha1.Check) v1alpha1.Verdict {
 	return verdict
 }
 
+// messages of checks that pass. Signals that lie within their margins are but counted: each tells its own in its check.
 func messages(checks []v1alpha1.Check) []string {
 	var told []string
+	within := 0
 	for _, check := range checks {
-		if check.Message != "" {
+		switch {
+		case check.Margin != "":
+			within++
+		case check.Message != "":
 			told = append(told, check.Message)
 		}
+	}
+	if within > 0 {
+		told = append(told, fmt.Sprintf("%d signals are within their margins", within))
 	}
 	return told
 }
