@@ -89,9 +89,9 @@ func newMeter(address string, latency objective) (meter, error) {
 	return meter{api: prometheus.NewAPI(client), latency: latency}, nil
 }
 
-// measure asks all questions about the window that ends now.
-func (m meter) measure(ctx context.Context, settings string, pods []string, window time.Duration) (sheet, error) {
-	made := sheet{Settings: settings, Pods: pods, Until: time.Now().UTC(), Window: model.Duration(window).String()}
+// measure asks all questions about the window that ends at a time.
+func (m meter) measure(ctx context.Context, settings string, pods []string, until time.Time, window time.Duration) (sheet, error) {
+	made := sheet{Settings: settings, Pods: sorted(pods), Until: until.UTC(), Window: model.Duration(window).String()}
 	for _, asked := range questions {
 		promQL := m.fill(asked.promQL, pods, window)
 		value, err := m.number(ctx, promQL, made.Until)

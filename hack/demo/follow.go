@@ -58,9 +58,6 @@ func (f *follower) until(ctx context.Context, what string, limit time.Duration, 
 	}
 }
 
-// started says that there is a policy to look at.
-func (f *follower) started() bool { return f.policy.Name != "" }
-
 // look reads the policy once and tells what is new.
 func (f *follower) look(ctx context.Context) error {
 	var policy v1alpha1.RuntimeTuningPolicy

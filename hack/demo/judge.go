@@ -13,9 +13,6 @@ import (
 	"github.com/gopacer/gopacer/internal/settings"
 )
 
-// steadyLimit is how long it may take until every pod of the service has been ready for a window.
-const steadyLimit = 4 * time.Minute
-
 // outside are ends of a trial that say nothing of its candidate: the operator tries it again.
 var outside = []string{
 	v1alpha1.ReasonSharedBreach, v1alpha1.ReasonSuperseded, v1alpha1.ReasonNoData, v1alpha1.ReasonNotAdmitted,
@@ -53,42 +50,35 @@ func (s *show) testify(ctx context.Context, seen testimony) error {
 	s.result.Revert.Seconds = gone.Sub(seen.FirstBreach).Round(100 * time.Millisecond).Seconds()
 	s.output.say("measured", "%.1f s from the first breaching sample (%s of %.0f requests slow) to the last canary pod gone; pods that ever ran the candidate: %d",
 		s.result.Revert.Seconds, written(share, seen.Share), seen.Requests, len(seen.Pods))
-	pods, err := s.readyPods(ctx, 0)
+	pods, err := s.readyPods(ctx)
 	if err != nil {
 		return err
 	}
 	return s.runsEverywhere(ctx, s.result.Promotion.Trial.Candidate, names(pods))
 }
 
-// measure waits until every pod has been ready for a window, and measures over it.
-func (s *show) measure(ctx context.Context, label string) (sheet, error) {
-	deadline := time.Now().Add(steadyLimit)
-	ticker := time.NewTicker(lookInterval)
-	defer ticker.Stop()
-	for {
-		pods, err := s.readyPods(ctx, window)
-		if err == nil {
-			return s.meter.measure(ctx, label, names(pods), window)
-		}
-		if time.Now().After(deadline) {
-			return sheet{}, fmt.Errorf("waited %s for %s of a steady service: %w", steadyLimit, window, err)
-		}
-		if s.follow.started() {
-			if err := s.follow.look(ctx); err != nil {
-				return sheet{}, err
-			}
-		}
-		s.output.waiting("measuring the service, %s, over %s: %v", label, window, err)
-		select {
-		case <-ctx.Done():
-			return sheet{}, ctx.Err()
-		case <-ticker.C:
-		}
+// cohorts are the pods that a step is judged by, and since when.
+type cohorts struct {
+	canary, control []string
+	warm            time.Time
+}
+
+// note keeps those of the step that is judged now. Once a trial is promoted its status names no control pods any more.
+func (c *cohorts) note(trial *v1alpha1.Trial) {
+	if trial == nil || trial.Stage != v1alpha1.StageCanary || trial.WarmAt == nil {
+		return
+	}
+	*c = cohorts{warm: trial.WarmAt.Time}
+	for _, slot := range trial.Slots {
+		c.canary = append(c.canary, slot.PodName)
+	}
+	for _, control := range trial.Controls {
+		c.control = append(c.control, control.PodName)
 	}
 }
 
-// readyPods are the service's. It is an error if one is not ready, or not for so long.
-func (s *show) readyPods(ctx context.Context, long time.Duration) ([]corev1.Pod, error) {
+// readyPods are the service's. It is an error if one is not ready.
+func (s *show) readyPods(ctx context.Context) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	if err := s.client.List(ctx, &pods, client.InNamespace(policyName.Namespace), client.MatchingLabels{"app": policyName.Name}); err != nil {
 		return nil, fmt.Errorf("list the pods: %w", err)
@@ -97,37 +87,20 @@ func (s *show) readyPods(ctx context.Context, long time.Duration) ([]corev1.Pod,
 		return nil, fmt.Errorf("the service has no pod")
 	}
 	for _, pod := range pods.Items {
-		ready, since := readiness(&pod)
 		switch {
 		case pod.DeletionTimestamp != nil:
 			return nil, fmt.Errorf("pod %s is going", pod.Name)
-		case !ready:
+		case !isReady(&pod):
 			return nil, fmt.Errorf("pod %s is not ready", pod.Name)
-		case time.Since(since) < long:
-			return nil, fmt.Errorf("%s left", (long - time.Since(youngest(pods.Items))).Round(time.Second))
 		}
 	}
 	return pods.Items, nil
 }
 
-func readiness(pod *corev1.Pod) (bool, time.Time) {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			return condition.Status == corev1.ConditionTrue, condition.LastTransitionTime.Time
-		}
-	}
-	return false, time.Time{}
-}
-
-// youngest is when the last of the pods became ready.
-func youngest(pods []corev1.Pod) time.Time {
-	var last time.Time
-	for _, pod := range pods {
-		if ready, since := readiness(&pod); ready && since.After(last) {
-			last = since
-		}
-	}
-	return last
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
+		return condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
+	})
 }
 
 func names(pods []corev1.Pod) []string {

@@ -52,9 +52,10 @@ type machine struct {
 }
 
 type promotionResult struct {
-	Trial    v1alpha1.TrialRecord `json:"trial,omitzero"`
-	Declared sheet                `json:"declared"`
-	Promoted sheet                `json:"promoted"`
+	Trial v1alpha1.TrialRecord `json:"trial,omitzero"`
+	// Control and Canary were measured at the same time, in the last step of the trial.
+	Control sheet `json:"control"`
+	Canary  sheet `json:"canary"`
 }
 
 type revertResult struct {

@@ -21,8 +21,8 @@ func sampleSheet(settings string, values ...float64) sheet {
 func sampleResult() *result {
 	return &result{
 		Promotion: promotionResult{
-			Declared: sampleSheet("GOGC=25", 0.0008, 0.004, 0.1, 0.02, 50<<20, 10800),
-			Promoted: sampleSheet("GOGC=50", 0.0004, 0.003, 0.05, 0.015, 75<<20, 10790),
+			Control: sampleSheet("GOGC=25", 0.0008, 0.004, 0.1, 0.02, 50<<20, 10800),
+			Canary:  sampleSheet("GOGC=50", 0.0004, 0.003, 0.05, 0.015, 75<<20, 10790),
 		},
 		Revert: revertResult{
 			Trial:   v1alpha1.TrialRecord{Number: 2, Candidate: gogc(1), Reason: v1alpha1.ReasonLatencyBreached, Message: "latency: 98% of 300 requests took longer"},
@@ -36,7 +36,7 @@ func TestTable(t *testing.T) {
 	got := sampleResult().table(objective{edge: "0.01", threshold: "10ms", allowed: 0.4})
 	for _, want := range []string{
 		"GOGC=25", "GOGC=50", "0.80 ms", "0.40 ms", "-50 %", "10.0 %", "5.0 %", "slow requests, over 10ms", "allowed 40.0 %",
-		"50 MiB", "75 MiB", "+50 %", "10800", "over 1m each, on 2 and 2 pods", "1 of 2 ever ran it", "41.0 s from the first breaching sample", "was 22s of that",
+		"50 MiB", "75 MiB", "+50 %", "10800", "over the same 1m, to 2 and 2 pods", "1 of 4 ever ran it", "41.0 s from the first breaching sample", "was 22s of that",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the table lacks %q:\n%s", want, got)

@@ -16,8 +16,6 @@ import (
 )
 
 const (
-	// window is over which the service is measured, before and after.
-	window = time.Minute
 	// The limits are for a machine that is busy with other things: each act takes less than half of it on a quiet one.
 	promotionLimit = 9 * time.Minute
 	revertLimit    = 6 * time.Minute
@@ -42,6 +40,8 @@ type show struct {
 	script script
 	follow follower
 	result result
+	// compared are the pods that the last step of the promoted trial was judged by.
+	compared cohorts
 }
 
 func newShow(ctx context.Context, output *timeline, place *venue) (*show, error) {
@@ -98,22 +98,11 @@ func (s *show) acts(ctx context.Context) error {
 	if err := s.venue.install(ctx, s.output); err != nil {
 		return err
 	}
-	for _, act := range []func(context.Context) error{s.before, s.apply, s.promotion, s.after, s.harm} {
+	for _, act := range []func(context.Context) error{s.apply, s.promotion, s.compare, s.harm} {
 		if err := act(ctx); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// before measures the service as it is declared.
-func (s *show) before(ctx context.Context) error {
-	measured, err := s.measure(ctx, "as declared")
-	if err != nil {
-		return err
-	}
-	s.result.Promotion.Declared = measured
-	s.output.say("measured", "%s: GC takes %s of CPU time a request", measured.Settings, written(perRequest, measured.value(gcCPUPerRequest)))
 	return nil
 }
 
@@ -130,36 +119,50 @@ func (s *show) apply(ctx context.Context) error {
 // promotion waits until the operator has promoted a candidate of its own.
 func (s *show) promotion(ctx context.Context) error {
 	err := s.follow.until(ctx, "a promotion", promotionLimit, func(policy *v1alpha1.RuntimeTuningPolicy) (bool, error) {
+		s.compared.note(policy.Status.Trial)
 		history := policy.Status.History
 		return policy.Status.Trial == nil && len(history) > 0 && history[0].Result == v1alpha1.TrialPromoted, nil
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.result.Promotion.Trial = s.follow.policy.Status.History[0]
 	}
-	trial := s.follow.policy.Status.History[0]
-	s.result.Promotion.Trial = trial
-	if trial.Previous != nil {
-		s.result.Promotion.Declared.Settings = settingsText(trial.Previous.Settings)
-	}
-	return nil
+	return err
 }
 
-// after measures the service with the promoted settings, and holds the operator to what it promised.
-func (s *show) after(ctx context.Context) error {
-	promoted := s.result.Promotion.Trial.Candidate
-	measured, err := s.measure(ctx, settingsText(promoted))
+// compare measures the pods of the last step, canary beside control and at the same time, and holds the operator to what it promised.
+func (s *show) compare(ctx context.Context) error {
+	trial := s.result.Promotion.Trial
+	if trial.Verdict == nil || trial.Previous == nil {
+		return fmt.Errorf("trial %d was promoted without a verdict, or its record does not say what was there before", trial.Number)
+	}
+	until := trial.Verdict.At.Time
+	window := until.Sub(s.compared.warm).Truncate(time.Second)
+	for _, one := range []struct {
+		sheet    *sheet
+		settings v1alpha1.RuntimeSettings
+		pods     []string
+	}{
+		{&s.result.Promotion.Control, trial.Previous.Settings, s.compared.control}, {&s.result.Promotion.Canary, trial.Candidate, s.compared.canary},
+	} {
+		measured, err := s.meter.measure(ctx, settingsText(one.settings), one.pods, until, window)
+		if err != nil {
+			return err
+		}
+		*one.sheet = measured
+	}
+	pods, err := s.readyPods(ctx)
 	if err != nil {
 		return err
 	}
-	s.result.Promotion.Promoted = measured
-	if err := s.runsEverywhere(ctx, promoted, measured.Pods); err != nil {
+	if err := s.runsEverywhere(ctx, trial.Candidate, names(pods)); err != nil {
 		return err
 	}
-	was, is := s.result.Promotion.Declared.value(gcCPUPerRequest), measured.value(gcCPUPerRequest)
-	s.output.say("measured", "%s: GC takes %s of CPU time a request, before %s (%s)", measured.Settings,
-		written(perRequest, is), written(perRequest, was), change(was, is))
-	if is >= was {
-		return fmt.Errorf("the operator promoted %s, but the demonstration's own measurement shows no gain: the machine may be too busy to measure on; try again when it is quiet", measured.Settings)
+	control, canary := s.result.Promotion.Control, s.result.Promotion.Canary
+	was, is := control.value(gcCPUPerRequest), canary.value(gcCPUPerRequest)
+	s.output.say("measured", "at the same time, over %s: GC takes %s of CPU time a request with %s, and %s with %s (%s)", canary.Window,
+		written(perRequest, was), control.Settings, written(perRequest, is), canary.Settings, change(was, is))
+	if !(is < was) {
+		return fmt.Errorf("the operator promoted %s, but the demonstration's own measurement shows no gain: the machine may be too busy to measure on; try again when it is quiet", canary.Settings)
 	}
 	return nil
 }

@@ -11,15 +11,15 @@ import (
 // table is the end of the demonstration, for people.
 func (r *result) table(latency objective) string {
 	var text strings.Builder
-	declared, promoted := r.Promotion.Declared, r.Promotion.Promoted
+	control, canary := r.Promotion.Control, r.Promotion.Canary
 	columns := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(columns, "\tdeclared\tpromoted\t\n")
-	fmt.Fprintf(columns, "settings\t%s\t%s\t\n", declared.Settings, promoted.Settings)
+	fmt.Fprintf(columns, "\tcontrol pods\tcanary pods\t\n")
+	fmt.Fprintf(columns, "settings\t%s\t%s\t\n", control.Settings, canary.Settings)
 	for _, asked := range questions {
-		was, is := declared.value(asked.name), promoted.value(asked.name)
+		was, is := control.value(asked.name), canary.value(asked.name)
 		changed, title := change(was, is), asked.name
 		if asked.kind == count {
-			changed = fmt.Sprintf("over %s each, on %d and %d pods", declared.Window, len(declared.Pods), len(promoted.Pods))
+			changed = fmt.Sprintf("over the same %s, to %d and %d pods", canary.Window, len(control.Pods), len(canary.Pods))
 		}
 		if asked.kind == share {
 			title += ", over " + latency.threshold
@@ -29,15 +29,15 @@ func (r *result) table(latency objective) string {
 	}
 	_ = columns.Flush() // a strings.Builder takes everything
 	record := r.Revert.Trial
-	fmt.Fprintf(&text, "\npromoted   %s\n", promoted.Settings)
+	fmt.Fprintf(&text, "\npromoted   %s\n", canary.Settings)
 	fmt.Fprintf(&text, "because    %s\n", r.Promotion.Trial.Message)
-	fmt.Fprintf(&text, "           (canary pods beside control pods, at the same time; the table compares two times)\n")
 	fmt.Fprintf(&text, "\nreverted   %s\n", settingsText(record.Candidate))
 	fmt.Fprintf(&text, "because    %s: %s\n", record.Reason, record.Message)
-	fmt.Fprintf(&text, "pods       %d of %d ever ran it\n", len(r.Revert.Witness.Pods), len(promoted.Pods))
-	fmt.Fprintf(&text, "took       %.1f s from the first breaching sample, by a poll of Prometheus every %s, to the last canary pod gone;\n"+
-		"           the warm-up, in which crashes count but latency does not, was %s of that\n",
-		r.Revert.Seconds, pollInterval, r.Revert.warmUpShare().Round(time.Second))
+	fmt.Fprintf(&text, "pods       %d of %d ever ran it\n", len(r.Revert.Witness.Pods), len(control.Pods)+len(canary.Pods))
+	fmt.Fprintf(&text, "took       %.1f s from the first breaching sample, by a poll of Prometheus every %s, to the last canary pod gone\n", r.Revert.Seconds, pollInterval)
+	if warming := r.Revert.warmUpShare().Round(time.Second); warming > 0 {
+		fmt.Fprintf(&text, "           (the warm-up, in which crashes count but latency does not, was %s of that)\n", warming)
+	}
 	return text.String()
 }
 
