@@ -198,6 +198,10 @@ func kill(t *testing.T, running *cluster.Cluster, components ...string) {
 		if err := process.Signal(syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
+		// A process that is killed ends a moment later; until then it counts as one that runs.
+		if err := process.AwaitEnd(t.Context(), 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

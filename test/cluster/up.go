@@ -118,20 +118,34 @@ func (l layout) resume(ctx context.Context, owner *ownership, output io.Writer) 
 	return cluster, nil
 }
 
-// repair starts the components that have ended.
+// repair starts the components that have ended. It looks again after it started some: one that was killed a moment before may still have
+// been ending at the first look.
 func (c *Cluster) repair(ctx context.Context, output io.Writer) (repaired int, err error) {
+	for {
+		started, err := c.startEnded(ctx, output)
+		repaired += started
+		if err != nil {
+			return repaired, err
+		}
+		if started == 0 {
+			return repaired, c.layout.awaitUsable(ctx)
+		}
+	}
+}
+
+func (c *Cluster) startEnded(ctx context.Context, output io.Writer) (started int, err error) {
 	for _, name := range Components() {
 		if _, running := c.layout.running(name); running {
 			continue
 		}
 		began := time.Now()
 		if err := c.Start(ctx, name); err != nil {
-			return repaired, err
+			return started, err
 		}
 		fmt.Fprintf(output, "%s was not running; started it in %.1f s\n", name, time.Since(began).Seconds())
-		repaired++
+		started++
 	}
-	return repaired, c.layout.awaitUsable(ctx)
+	return started, nil
 }
 
 // create starts a new cluster.
