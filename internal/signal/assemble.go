@@ -121,13 +121,24 @@ func add(a, b float64) float64 { return a + b }
 // setCounters sets what grows. OpenTelemetry's processor time counts only where it is told by detailed state, without which idle-priority
 // marking can't be left out.
 func (p *Pod) setCounters(s span) {
-	p.GCCPUSeconds = first(
-		combine(s.counter(scalarGCCPU), s.counter(scalarGCIdleCPU), func(all, idle float64) float64 { return all - idle }),
-		combine(combine(s.counter(scalarOTelGCPauseCPU), s.counter(scalarOTelGCAssist), add), s.counter(scalarOTelGCDedicated), add))
-	p.GCAssistSeconds = s.counter(scalarGCAssist, scalarOTelGCAssist)
 	p.CPUSeconds = s.counter(scalarCPU)
+	busy := combine(s.counter(scalarAllCPU), s.counter(scalarIdleCPU), func(all, idle float64) float64 { return all - idle })
+	p.GCCPUSeconds = p.ofProcess(busy, first(
+		combine(s.counter(scalarGCCPU), s.counter(scalarGCIdleCPU), func(all, idle float64) float64 { return all - idle }),
+		combine(combine(s.counter(scalarOTelGCPauseCPU), s.counter(scalarOTelGCAssist), add), s.counter(scalarOTelGCDedicated), add)))
+	p.GCAssistSeconds = p.ofProcess(busy, s.counter(scalarGCAssist, scalarOTelGCAssist))
 	p.GCCycles = s.counter(scalarCycles, scalarOTelCycles)
 	p.AllocatedBytes = s.counter(scalarAllocated, scalarMemstatsAllocated, scalarOTelAllocated)
+}
+
+// ofProcess is the part of the process' CPU time that a part of the runtime's own is. The runtime takes for CPU time how long it held a processor,
+// also while the kernel ran something else there (runtime/metrics: "an overestimate, and not directly comparable to system CPU time
+// measurements"); on a busy node that is several times what the process had, but its parts are so in proportion.
+func (p *Pod) ofProcess(busy, part Value) Value {
+	if !part.OK() || !busy.OK() || busy.Number <= 0 || !p.CPUSeconds.OK() {
+		return part
+	}
+	return Value{Number: p.CPUSeconds.Number * min(1, part.Number/busy.Number), State: Present}
 }
 
 // setPauses sets the mean pause to Absent where no cycle ended in the window: there is nothing to average.

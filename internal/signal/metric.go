@@ -7,7 +7,10 @@ const (
 	metricGCCPU       = "go_cpu_classes_gc_total_cpu_seconds_total"
 	metricGCIdleCPU   = "go_cpu_classes_gc_mark_idle_cpu_seconds_total"
 	metricGCAssistCPU = "go_cpu_classes_gc_mark_assist_cpu_seconds_total"
-	metricCPU         = "process_cpu_seconds_total"
+	// metricAllCPU is all processor time that the runtime had by its own clock, metricIdleCPU what it left unused.
+	metricAllCPU  = "go_cpu_classes_total_cpu_seconds_total"
+	metricIdleCPU = "go_cpu_classes_idle_cpu_seconds_total"
+	metricCPU     = "process_cpu_seconds_total"
 	// The summary's quantiles span the last 256 cycles rather than the window; of them only the longest is used. Prometheus 3 writes
 	// its quantile as 1.0 (https://prometheus.io/docs/prometheus/latest/migration/#le-and-quantile-label-values).
 	metricGCSummary = "go_gc_duration_seconds"
@@ -68,6 +71,8 @@ type scalar int
 const (
 	scalarGCCPU scalar = iota
 	scalarGCIdleCPU
+	scalarAllCPU
+	scalarIdleCPU
 	scalarGCAssist
 	scalarCPU
 	scalarCycles
@@ -125,6 +130,8 @@ func scalarMetrics() []scalarMetric {
 		{scalarGCCPU, metricGCCPU, "", ""},
 		{scalarGCIdleCPU, metricGCIdleCPU, "", ""},
 		{scalarGCAssist, metricGCAssistCPU, "", ""},
+		{scalarAllCPU, metricAllCPU, "", ""},
+		{scalarIdleCPU, metricIdleCPU, "", ""},
 		{scalarCPU, metricCPU, "", ""},
 		{scalarCycles, metricGCCycles, "", ""},
 		{scalarPause, metricGCPause, "", ""},

@@ -53,9 +53,9 @@ type Pod struct {
 	// LatencyState is Present only where every bucket is finite and the counts never fall.
 	LatencyState State
 
-	// GCCPUSeconds leaves idle-priority marking out: it runs on processor time that nobody wanted. The runtime counts how long it held a
-	// processor, also while the kernel throttled it, so that under a CPU limit this may exceed CPUSeconds (runtime/metrics, /cpu/classes:
-	// "an overestimate, and not directly comparable to system CPU time measurements").
+	// GCCPUSeconds leaves idle-priority marking out: it runs on processor time that nobody wanted. It is the collector's share of the
+	// runtime's own clock times CPUSeconds; where the runtime's busy time is not exposed it is what the runtime says, which may exceed
+	// CPUSeconds on a busy node.
 	GCCPUSeconds Value
 	// CPUSeconds is the processor time of the process.
 	CPUSeconds Value
