@@ -19,6 +19,8 @@ const maxIdleWindow = 10 * time.Minute
 
 // measurement is what a window shows of a target at rest.
 type measurement struct {
+	// asked is the length of the window that was asked for; the window's own may be a little off.
+	asked    time.Duration
 	window   signal.Window
 	members  []verdict.Member
 	pods     []signal.Pod
@@ -42,7 +44,7 @@ func (r *Reconciler) measure(ctx context.Context, p *pass) (measurement, *summar
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
 	length := max(p.recentLength, min(10*p.plan.Interval, maxIdleWindow))
-	m := measurement{}
+	m := measurement{asked: length}
 	var names []string
 	for _, pod := range p.target.Pods {
 		if pod.Ready && !pod.Terminating && p.now.Sub(pod.ReadyChangedAt) >= length {
@@ -125,7 +127,7 @@ func (r *Reconciler) fitForUse(p *pass, m *measurement) *summary {
 		}
 	}
 	if requests < verdict.MinRequests {
-		quiet := unwell(v1alpha1.ReasonNoTraffic, fmt.Sprintf("fewer than %d requests in %s: nothing can be judged", verdict.MinRequests, m.window.Length))
+		quiet := unwell(v1alpha1.ReasonNoTraffic, fmt.Sprintf("fewer than %d requests in %s: nothing can be judged", verdict.MinRequests, m.asked))
 		return &quiet
 	}
 	observed, ok := tuning.Observe(m.window, m.pods)

@@ -19,32 +19,37 @@ func started(members []Member, seconds ...float64) {
 	}
 }
 
+// five pods that take the same.
+func five(seconds float64) []float64 { return []float64{seconds, seconds, seconds, seconds, seconds} }
+
 func TestStartup(t *testing.T) {
+	const pass, fail = v1alpha1.OutcomePass, v1alpha1.OutcomeFail
 	tests := map[string]struct {
 		canary, control []float64
-		spread          float64
 		want            v1alpha1.Outcome
-		reason          string
 	}{
-		"alike":                             {[]float64{20, 20, 20}, []float64{20, 20, 20}, 0, v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
-		"25% slower":                        {[]float64{25, 25, 25}, []float64{20, 20, 20}, 0, v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
-		"26% slower":                        {[]float64{25.2, 25.2, 25.2}, []float64{20, 20, 20}, 0, v1alpha1.OutcomeFail, v1alpha1.ReasonStartsSlowly},
-		"two seconds slower":                {[]float64{3, 3, 3}, []float64{1, 1, 1}, 0, v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
-		"more than two seconds slower":      {[]float64{3.1, 3.1, 3.1}, []float64{1, 1, 1}, 0, v1alpha1.OutcomeFail, v1alpha1.ReasonStartsSlowly},
-		"one slow pod":                      {[]float64{20, 20, 90}, []float64{20, 20, 20}, 0, v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
-		"one slow control pod":              {[]float64{30, 30, 30}, []float64{20, 20, 90}, 0, v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
-		"slower, but so are some":           {[]float64{30, 25, 40}, []float64{20, 25, 22}, 0, v1alpha1.OutcomeInconclusive, v1alpha1.ReasonNotProvenHarmless},
-		"slower, as pods are known to be":   {[]float64{30, 30, 30}, []float64{20, 20, 20}, 0.2, v1alpha1.OutcomeInconclusive, v1alpha1.ReasonNotProvenHarmless},
-		"some not known":                    {[]float64{30, 0, 30}, []float64{20, 20, 0}, 0, v1alpha1.OutcomeFail, v1alpha1.ReasonStartsSlowly},
-		"a clock that went back is no time": {[]float64{30, -5, 30}, []float64{20, 20, 20}, 0, v1alpha1.OutcomeFail, v1alpha1.ReasonStartsSlowly},
+		"alike":                             {five(20), five(20), pass},
+		"25% slower":                        {five(25), five(20), pass},
+		"26% slower":                        {five(25.2), five(20), fail},
+		"two seconds slower":                {five(3), five(1), pass},
+		"more than two seconds slower":      {five(3.1), five(1), fail},
+		"one slow pod":                      {[]float64{20, 20, 20, 20, 90}, five(20), pass},
+		"one slow control pod":              {five(30), []float64{20, 20, 20, 20, 90}, pass},
+		"slower, but so are some":           {[]float64{30, 25, 40, 30, 30}, []float64{20, 25, 35, 20, 20}, pass},
+		"slower by far, on too few pods":    {[]float64{90, 90, 90}, []float64{20, 20, 20}, pass},
+		"some not known":                    {[]float64{30, 0, 30, 30, 30, 30}, []float64{20, 20, 0, 20, 20, 20}, fail},
+		"a clock that went back is no time": {[]float64{30, -5, 30, 30, 30, 30}, five(20), fail},
 	}
 	for name, test := range tests {
-		in := passing()
-		in.Margins = map[v1alpha1.SignalName]Margin{v1alpha1.SignalStartupTime: {Allowed: 0.25, PodSpread: test.spread}}
+		in := Input{
+			Canary: make([]Member, len(test.canary)), Control: make([]Member, len(test.control)),
+			Margins: map[v1alpha1.SignalName]Margin{v1alpha1.SignalStartupTime: {Allowed: 0.25}},
+		}
 		started(in.Canary, test.canary...)
 		started(in.Control, test.control...)
-		got := Judge(in).Verdict
-		if check := checkNamed(t, got, "StartupTime"); check.Outcome != test.want || check.Reason != test.reason || got.Outcome != test.want {
+		check, known := startupCheck(in)
+		reason := map[v1alpha1.Outcome]string{pass: v1alpha1.ReasonPassed, fail: v1alpha1.ReasonStartsSlowly}[test.want]
+		if !known || check.Outcome != test.want || check.Reason != reason {
 			t.Errorf("%s: %+v", name, check)
 		}
 	}
