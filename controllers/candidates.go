@@ -24,9 +24,6 @@ const (
 	defaultQuotaUse             = v1alpha1.Percent("80%")
 )
 
-// defaultLadder is what a Sweep measures where a policy lists no rungs.
-func defaultLadder() []int32 { return []int32{25, 50, 100, 150, 200} }
-
 // settleTuning resolves where candidates come from, and what they must gain.
 func (p *plan) settleTuning(spec *v1alpha1.RuntimeTuningPolicySpec) error {
 	var err error
@@ -80,11 +77,8 @@ func strategy(spec v1alpha1.Strategy) (tuning.Strategy, error) {
 		return tuning.Strategy{}, errors.New("spec.strategy: set manual if, and only if, type is Manual")
 	}
 	resolved := tuning.Strategy{Type: spec.Type}
-	if spec.Type == v1alpha1.StrategySweep {
-		resolved.Ladder = defaultLadder()
-		if spec.Sweep != nil && len(spec.Sweep.Ladder) > 0 {
-			resolved.Ladder = spec.Sweep.Ladder
-		}
+	if spec.Sweep != nil {
+		resolved.Ladder = spec.Sweep.Ladder // without one the strategy has its own
 	}
 	if spec.Manual == nil {
 		return resolved, nil

@@ -9,9 +9,6 @@ import (
 	"github.com/gopacer/gopacer/internal/verdict"
 )
 
-// mostBadWindows in a row are a breach of an objective that a policy's own query measures.
-const mostBadWindows = 3
-
 // finishIfTargetMoved ends the waves where the rest of the pods can't get the new baseline from gopacer's hand: a new revision takes
 // over, whose pods are born with it if they may have it, or what it was proven on has changed, or no pod is asked for.
 func (m *machine) finishIfTargetMoved() bool {
@@ -78,7 +75,7 @@ func (m *machine) revertOnWaveQuery(tuned []Pod) bool {
 		if before >= 0 {
 			counted.Count += m.trial.BadWindows[before].Count
 		}
-		if counted.Count >= mostBadWindows {
+		if counted.Count >= verdict.BadLooks {
 			judged := verdict.Combine(m.Now, []v1alpha1.Check{check})
 			m.trial.Verdict = &judged
 			return m.revert(judged.Reason, judged.Message)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// badLooks in a row are harm.
-	badLooks = 3
+	// BadLooks in a row are harm.
+	BadLooks = 3
 	// alwaysSlow and alwaysFailed are the shares by which slow and failed requests may rise whatever their margins say: what is that rare
 	// nobody can tell from chance.
 	alwaysSlow   = 0.001
@@ -168,7 +168,7 @@ func (l look) check(inARow int32) v1alpha1.Check {
 		l.describe(&check, l.evidence, l.resolved(l.evidence))
 	}
 	switch {
-	case inARow >= badLooks:
+	case inARow >= BadLooks:
 		l.describe(&check, l.recent, l.allowed(l.recent))
 		check.Outcome, check.Reason = v1alpha1.OutcomeFail, v1alpha1.ReasonHarmed
 		check.Message = fmt.Sprintf("%s%s %s for %d windows, allowed %s", l.signal, l.of, check.Effect, inARow, check.Margin)
@@ -181,7 +181,7 @@ func (l look) check(inARow int32) v1alpha1.Check {
 	case inARow > 0:
 		l.describe(&check, l.recent, l.allowed(l.recent))
 		check.Outcome, check.Reason = v1alpha1.OutcomeInconclusive, v1alpha1.ReasonWorse
-		check.Message += fmt.Sprintf(", in %d of %d windows in a row so far", inARow, badLooks)
+		check.Message += fmt.Sprintf(", in %d of %d windows in a row so far", inARow, BadLooks)
 	case l.judgeGain:
 		l.judge(&check)
 	}

@@ -26,7 +26,7 @@ func queryCheck(slo SLO, in Input) (check v1alpha1.Check, inARow int32) {
 	}
 	check.Message += fmt.Sprintf(", for %d windows", inARow)
 	switch {
-	case inARow < badLooks:
+	case inARow < BadLooks:
 		check.Outcome = v1alpha1.OutcomeInconclusive
 	case len(control) > 0 && mean(control) > slo.Max && PermutationTest(control, canary) > Significance:
 		check.Reason = v1alpha1.ReasonSharedBreach

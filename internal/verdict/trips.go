@@ -156,7 +156,7 @@ func throttlingCheck(in Input) (check v1alpha1.Check, inARow int32) {
 	inARow++
 	check = fail(check, v1alpha1.ReasonThrottled, "the canary pods are throttled in %s of their periods, control %s, allowed %s, for %d windows",
 		check.Canary, check.Control, check.Limit, inARow)
-	if inARow < badLooks {
+	if inARow < BadLooks {
 		check.Outcome = v1alpha1.OutcomeInconclusive
 	}
 	return check, inARow
