@@ -38,7 +38,7 @@ type Rung struct {
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	GOGC int32 `json:"gogc"`
-	// result in one word: Measured, or why it could not be.
+	// result in one word: Measured; TooFewGCCycles where only the collector's CPU time could not be; or why nothing could be.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Result string `json:"result"`

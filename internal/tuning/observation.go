@@ -68,12 +68,7 @@ func Observe(window signal.Window, pods []signal.Pod) (Observation, bool) {
 }
 
 func (o *Observation) observeCPU(pods []signal.Pod, length time.Duration) {
-	var cycled []signal.Pod
-	for _, pod := range pods {
-		if !pod.GCCycles.OK() || pod.GCCycles.Number >= minCycles {
-			cycled = append(cycled, pod)
-		}
-	}
+	cycled := collected(pods)
 	gc := func(p signal.Pod) signal.Value { return p.GCCPUSeconds }
 	cpu := func(p signal.Pod) signal.Value { return p.CPUSeconds }
 	requests := func(p signal.Pod) signal.Value { return p.Requests }
@@ -86,6 +81,17 @@ func (o *Observation) observeCPU(pods []signal.Pod, length time.Duration) {
 		o.RequestsPerSecond = scale(sum(pods, requests), 1/length.Seconds())
 		o.CPUCores = scale(mean(pods, cpu), 1/length.Seconds())
 	}
+}
+
+// collected are the pods whose GC CPU time counts. Where cycles are not counted at all, nothing is held against it.
+func collected(pods []signal.Pod) []signal.Pod {
+	var cycled []signal.Pod
+	for _, pod := range pods {
+		if !pod.GCCycles.OK() || pod.GCCycles.Number >= minCycles {
+			cycled = append(cycled, pod)
+		}
+	}
+	return cycled
 }
 
 func (o *Observation) observeMemory(pods []signal.Pod) {

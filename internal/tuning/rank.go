@@ -18,7 +18,7 @@ const fallSeen = 0.25
 func rank(in Input, table *v1alpha1.Sweep) bool {
 	var measured []*v1alpha1.Rung
 	for i := range table.Rungs {
-		if table.Rungs[i].Result == v1alpha1.ReasonMeasured {
+		if ranks(table.Rungs[i]) {
 			measured = append(measured, &table.Rungs[i])
 		}
 	}
@@ -94,7 +94,7 @@ func pick(in Input, table *v1alpha1.Sweep, measured []*v1alpha1.Rung) *int32 {
 
 // baselineFigures are those of the baseline's own rung; where it has none, what the target showed at rest, whose latency nobody measured.
 func baselineFigures(in Input, table *v1alpha1.Sweep) figures {
-	if rung, ok := rungAt(table, int32(in.Baseline.EffectiveGOGC())); ok && rung.Result == v1alpha1.ReasonMeasured {
+	if rung, ok := rungAt(table, int32(in.Baseline.EffectiveGOGC())); ok && ranks(rung) {
 		return readRung(rung)
 	}
 	seen := in.Observed

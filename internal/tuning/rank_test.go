@@ -19,6 +19,13 @@ func TestPick(t *testing.T) {
 			return seen.rung(gogc)
 		}
 	}
+	tooFewCycles := func(gogc int32) v1alpha1.Rung {
+		rung := asModelled(gogc)
+		if gogc != 50 {
+			rung.Result, rung.GCCPU, rung.GCCPUPerRequest = v1alpha1.ReasonTooFewGCCycles, "", ""
+		}
+		return rung
+	}
 	const none = int32(0)
 	tests := map[string]struct {
 		edit func(*Input)
@@ -34,6 +41,8 @@ func TestPick(t *testing.T) {
 		"just not too much":            {nil, changed(200, func(f *figures) { f.requestsPerCPUSecond = 245.1 }), 200},
 		"CPU time unknown":             {nil, changed(200, func(f *figures) { f.requestsPerCPUSecond = math.NaN() }), 100},
 		"GC unknown":                   {nil, changed(200, func(f *figures) { f.gcSecondsPerRequest = math.NaN() }), 100},
+		"too few GC cycles":            {nil, tooFewCycles, none},
+		"latency needs no GC cycles":   {func(in *Input) { in.Objective.Minimize = v1alpha1.MinimizeLatency }, tooFewCycles, 200},
 		"too little gained":            {func(in *Input) { in.Objective.MinGain = 0.76 }, asModelled, none},
 		"enough gained":                {func(in *Input) { in.Objective.MinGain = 0.75 }, asModelled, 200},
 		"no gain wanted, none made":    {func(in *Input) { in.Objective.MinGain, in.Objective.MinCPUGain, in.Baseline.GOGC = 0, 0, 200 }, asModelled, none},

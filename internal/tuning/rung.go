@@ -30,21 +30,31 @@ type figures struct {
 }
 
 // MeasureRung says what the pods of a rung show, as ratios, whatever the length of the window. thresholdSeconds is that of the first latency
-// objective; 0 for none.
+// objective; 0 for none. Like everywhere, the collector's CPU time counts only of pods that collected often enough; where none did, the result
+// says so, and the other figures stand.
 func MeasureRung(gogc int32, _ signal.Window, pods []signal.Pod, thresholdSeconds float64) v1alpha1.Rung {
 	requests := func(p signal.Pod) signal.Value { return p.Requests }
 	cpu := func(p signal.Pod) signal.Value { return p.CPUSeconds }
 	gc := func(p signal.Pod) signal.Value { return p.GCCPUSeconds }
 	resident := func(p signal.Pod) signal.Value { return p.ResidentBytes }
-	latency := pooled(pods)
-	return figures{
+	latency, cycled := pooled(pods), collected(pods)
+	rung := figures{
 		requestsPerCPUSecond: orNaN(ratioOfSums(pods, requests, cpu)),
 		p99Seconds:           quantile(latency, 0.99),
 		memoryBytes:          orNaN(mean(pods, resident)),
-		gcShare:              orNaN(ratioOfSums(pods, gc, cpu)),
-		gcSecondsPerRequest:  orNaN(ratioOfSums(pods, gc, requests)),
+		gcShare:              orNaN(ratioOfSums(cycled, gc, cpu)),
+		gcSecondsPerRequest:  orNaN(ratioOfSums(cycled, gc, requests)),
 		slowShare:            shareOver(latency, thresholdSeconds),
 	}.rung(gogc)
+	if len(pods) > 0 && len(cycled) == 0 {
+		rung.Result = v1alpha1.ReasonTooFewGCCycles
+	}
+	return rung
+}
+
+// ranks says that a rung has figures to compare.
+func ranks(rung v1alpha1.Rung) bool {
+	return rung.Result == v1alpha1.ReasonMeasured || rung.Result == v1alpha1.ReasonTooFewGCCycles
 }
 
 // FailedRung is a rung that was not measured, with the reason in one word.

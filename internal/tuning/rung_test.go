@@ -50,6 +50,31 @@ func TestMeasureRung(t *testing.T) {
 	}
 }
 
+func TestMeasureRungCountsGCOfPodsThatCollectedOftenEnough(t *testing.T) {
+	pod := func(cycles signal.Value, gc float64) signal.Pod {
+		return signal.Pod{Requests: present(1000), CPUSeconds: present(2), GCCPUSeconds: present(gc), ResidentBytes: present(100 * mebibyte), GCCycles: cycles}
+	}
+	tests := map[string]struct {
+		pods                          []signal.Pod
+		result, share, each, requests string
+	}{
+		"all":         {[]signal.Pod{pod(present(5), 0.5), pod(present(9), 0.3)}, "Measured", "20%", "0.4ms", "500"},
+		"one of two":  {[]signal.Pod{pod(present(5), 0.5), pod(present(4.9), 0.1)}, "Measured", "25%", "0.5ms", "500"},
+		"none":        {[]signal.Pod{pod(present(4.9), 0.5), pod(present(0), 0)}, "TooFewGCCycles", "", "", "500"},
+		"not counted": {[]signal.Pod{pod(signal.Value{}, 0.5)}, "Measured", "25%", "0.5ms", "500"},
+	}
+	for name, test := range tests {
+		got := MeasureRung(100, signal.Window{Length: time.Minute}, test.pods, 0)
+		want := v1alpha1.Rung{
+			GOGC: 100, Result: test.result, GCCPU: test.share, GCCPUPerRequest: test.each, RequestsPerCPUSecond: test.requests,
+			Memory: resource.NewQuantity(100*mebibyte, resource.BinarySI),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestQuantile(t *testing.T) {
 	tests := map[string]struct {
 		buckets []signal.Bucket
