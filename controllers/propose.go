@@ -102,13 +102,26 @@ func (p *pass) tuningInput(measured measurement, streak int) tuning.Input {
 	return tuning.Input{
 		Now: p.now, Baseline: p.expected, Footing: p.target.Footing, GoVersion: p.goVersion(), Knobs: knobs, Objective: p.plan.objective,
 		Rules: p.plan.rules, Strategy: p.plan.strategy, Observed: measured.observed, Streak: streak + 1, History: status.History,
-		Rejected: status.Rejected, Sweep: status.Sweep, Calibrated: calibrated(status), Seed: seedOf(p.policy),
+		Rejected: status.Rejected, Sweep: status.Sweep, Calibrated: p.calibrated(), Seed: seedOf(p.policy),
 	}
 }
 
 // calibrated says that there is a calibration, which no other trial has followed: a person who asks for it after one wants another.
-func calibrated(status v1alpha1.RuntimeTuningPolicyStatus) bool {
-	return status.Calibration != nil && (len(status.History) == 0 || !status.Calibration.At.Before(&status.History[0].StartedAt))
+func (p *pass) calibrated() bool {
+	calibration, history := p.calibration(), p.policy.Status.History
+	return calibration != nil && (len(history) == 0 || !calibration.At.Before(&history[0].StartedAt))
+}
+
+// calibration of the target as it is; nil where there is none. How unlike each other pods are depends on their limits, and on what they run.
+func (p *pass) calibration() *v1alpha1.Calibration {
+	calibration := p.policy.Status.Calibration
+	if calibration == nil {
+		return nil
+	}
+	if footing, err := settings.FootingFromAPI(calibration.Footing); err != nil || footing != p.target.Footing {
+		return nil
+	}
+	return calibration
 }
 
 // seedOf a policy: the order of its sweeps is the same, whoever asks for it.
@@ -234,9 +247,9 @@ func tooFewPods(shortage verdict.Shortage, most float64) string {
 		shortage.Signal, 100*shortage.Margin, 100*most, cure)
 }
 
-// spreads are how unlike each other the pods are: as the last calibration showed where there was one, else as they are now, at rest.
+// spreads are how unlike each other the pods are: as the last calibration of the target as it is showed, else as they are now, at rest.
 func (p *pass) spreads(measured measurement) []v1alpha1.Spread {
-	if calibration := p.policy.Status.Calibration; calibration != nil && len(calibration.Spreads) > 0 {
+	if calibration := p.calibration(); calibration != nil && len(calibration.Spreads) > 0 {
 		return calibration.Spreads
 	}
 	return verdict.Spreads(&measured.window, measured.members)

@@ -6,10 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/settings"
 	"github.com/gopacer/gopacer/internal/signal"
+	"github.com/gopacer/gopacer/internal/workload"
 )
 
 func inStrategy(strategy v1alpha1.Strategy) func(*v1alpha1.RuntimeTuningPolicy) {
@@ -90,6 +93,9 @@ func TestCalibration(t *testing.T) {
 	if calibration == nil || calibration.Pods != 6 {
 		t.Fatalf("the calibration is %s", dump(calibration))
 	}
+	if diff := cmp.Diff(policy.Status.Target.Footing, calibration.Footing); diff != "" {
+		t.Errorf("the calibration's footing is not the target's: %s", diff)
+	}
 	if !slices.ContainsFunc(calibration.Spreads, func(spread v1alpha1.Spread) bool {
 		return spread.Signal == v1alpha1.SignalRequestLatency && spread.PodSpread != "0%" && spread.PodSpread != ""
 	}) {
@@ -104,6 +110,39 @@ func TestCalibration(t *testing.T) {
 	w.pass(2 * time.Hour)
 	if policy := w.rest(); policy.Status.Trials != 1 || reasonOf(policy) != v1alpha1.ReasonTuned {
 		t.Errorf("it calibrates again: %s", dump(policy.Status))
+	}
+}
+
+// TestCalibrationOfAnotherFooting: what was measured under other limits, or with other declared values, settles no margins, and is no reason not
+// to calibrate.
+func TestCalibrationOfAnotherFooting(t *testing.T) {
+	footing := settings.Footing{Declared: settings.Settings{GOGC: 25}, MemoryLimitBytes: 1 << 30, CPULimitMilli: 2000}
+	moved := func(change func(*settings.Footing)) v1alpha1.Footing {
+		other := footing
+		change(&other)
+		return other.API()
+	}
+	tests := map[string]struct {
+		on   v1alpha1.Footing
+		want bool
+	}{
+		"the same":             {footing.API(), true},
+		"another memory limit": {moved(func(f *settings.Footing) { f.MemoryLimitBytes *= 2 }), false},
+		"no CPU limit":         {moved(func(f *settings.Footing) { f.CPULimitMilli = 0 }), false},
+		"another GOGC":         {moved(func(f *settings.Footing) { f.Declared.GOGC = 50 }), false},
+		"of an older version":  {v1alpha1.Footing{}, false},
+	}
+	for name, test := range tests {
+		spreads := []v1alpha1.Spread{{Signal: v1alpha1.SignalRequestLatency, PodSpread: "3%"}}
+		p := &pass{target: workload.Target{Footing: footing}, policy: &v1alpha1.RuntimeTuningPolicy{Status: v1alpha1.RuntimeTuningPolicyStatus{
+			Calibration: &v1alpha1.Calibration{Footing: test.on, Pods: 6, Spreads: spreads},
+		}}}
+		if got := p.spreads(measurement{}); len(got) > 0 != test.want {
+			t.Errorf("%s: the spreads are %v", name, got)
+		}
+		if got := p.calibrated(); got != test.want {
+			t.Errorf("%s: calibrated is %t", name, got)
+		}
 	}
 }
 

@@ -64,7 +64,7 @@ func (p *pass) keepMeasured(trial *v1alpha1.Trial, measured rollout.Measured) {
 	case v1alpha1.PurposeCalibrate:
 		names := slices.Concat(measured.Canary, measured.Control)
 		p.policy.Status.Calibration = &v1alpha1.Calibration{
-			At: metav1.NewTime(p.now), Pods: int32(len(names)), Spreads: verdict.Spreads(&measured.Window, membersNamed(names)),
+			At: metav1.NewTime(p.now), Footing: trial.Footing, Pods: int32(len(names)), Spreads: verdict.Spreads(&measured.Window, membersNamed(names)),
 		}
 	case v1alpha1.PurposeMeasure:
 		gogc, ok := rungOf(trial.Candidate)

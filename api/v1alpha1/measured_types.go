@@ -20,6 +20,9 @@ type Calibration struct {
 	// at is when it ended.
 	// +required
 	At metav1.Time `json:"at,omitzero"`
+	// footing that it was measured on. Margins rest on it only while the target is the same.
+	// +optional
+	Footing Footing `json:"footing,omitempty,omitzero"`
 	// pods is how many were compared.
 	// +required
 	// +kubebuilder:validation:Minimum=0

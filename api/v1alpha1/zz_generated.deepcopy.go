@@ -102,6 +102,7 @@ func (in *Breaker) DeepCopy() *Breaker {
 func (in *Calibration) DeepCopyInto(out *Calibration) {
 	*out = *in
 	in.At.DeepCopyInto(&out.At)
+	in.Footing.DeepCopyInto(&out.Footing)
 	if in.Spreads != nil {
 		in, out := &in.Spreads, &out.Spreads
 		*out = make([]Spread, len(*in))
