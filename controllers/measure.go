@@ -177,8 +177,7 @@ func (p *pass) baselineSLOs(m measurement) *summary {
 		check := verdict.OnPods(slo, &m.window, m.members)
 		switch {
 		case check.Outcome == v1alpha1.OutcomeFail:
-			breach := unwell(v1alpha1.ReasonBaselineBreachesSLO, fmt.Sprintf("the target breaks its objective %q without any trial: no setting is tried until it holds", slo.Name))
-			return &breach
+			return p.breached(slo.Name, m)
 		case check.Reason == v1alpha1.ReasonCoarseBuckets:
 			coarse := stalled(v1alpha1.ReasonSLOUnmeasured, fmt.Sprintf("objective %q lies between two buckets of the histogram and can't be decided: "+
 				"set its threshold to an edge, or give the histogram a bucket there", slo.Name))
@@ -189,4 +188,14 @@ func (p *pass) baselineSLOs(m measurement) *summary {
 		}
 	}
 	return nil
+}
+
+// breached tells of an objective that is broken without any trial, and of the cause first, where it is seen.
+func (p *pass) breached(objective string, m measurement) *summary {
+	message := fmt.Sprintf("the target breaks its objective %q without any trial: no setting is tried until it holds", objective)
+	if reason, cause := tuning.Diagnose(p.tuningInput(m, 0)); reason != "" {
+		return unwell(reason, cause+"; "+message).asMeasured()
+	}
+	breach := unwell(v1alpha1.ReasonBaselineBreachesSLO, message)
+	return &breach
 }

@@ -63,7 +63,7 @@ func situations() map[string]situation {
 		"Prometheus refuses":     {reason: v1alpha1.ReasonPrometheusUnavailable, world: answering(&prometheus.RejectedError{Provider: "default", Err: errors.New("401")})},
 		"not scraped any more":   {reason: v1alpha1.ReasonPrometheusUnavailable, world: measuring(func(p *signal.Pod) { p.SampleAge = time.Minute })},
 		"baseline breaches":      {reason: v1alpha1.ReasonBaselineBreachesSLO, world: func(w *world) { w.prometheus.alter = breach("25") }},
-		"baseline fails":         {reason: v1alpha1.ReasonBaselineBreachesSLO, world: measuring(func(p *signal.Pod) { p.FailedRequests = present(p.Requests.Number / 10) })},
+		"baseline fails":         {reason: v1alpha1.ReasonBaselineBreachesSLO, world: measuring(failing)},
 		"breach while observing": {reason: v1alpha1.ReasonBaselineBreachesSLO, policy: inMode(v1alpha1.ModeObserve), world: func(w *world) { w.prometheus.alter = breach("25") }},
 		"unknown target":         {reason: v1alpha1.ReasonTargetNotFound, replicas: -1},
 		"unknown container":      {reason: v1alpha1.ReasonContainerNotFound, word: "one of app", policy: func(p *v1alpha1.RuntimeTuningPolicy) { p.Spec.Container = "other" }},
@@ -81,10 +81,29 @@ func situations() map[string]situation {
 		"breaker":                {reason: v1alpha1.ReasonBreakerOpen, world: measuring(func(p *signal.Pod) { p.FailedRequests = p.Requests })},
 		"leak":                   {reason: v1alpha1.ReasonLeakSuspected, word: "no setting cures", world: measuring(leaking)},
 		"throttled":              {reason: v1alpha1.ReasonCPUThrottled, word: "CPU limit", world: measuring(func(p *signal.Pod) { p.ThrottledShare = present(0.5) })},
-		"unlike pods":            {reason: v1alpha1.ReasonTooFewPods, word: "spec.analysis.margins.max", world: (*world).makePodsUnlike},
-		"an older policy":        {reason: v1alpha1.ReasonConflicted, world: (*world).olderPolicy},
-		"an older CRD":           {reason: v1alpha1.ReasonInvalidSpec, world: func(w *world) { w.lens.stored = withoutInterval }},
-		"a newer mode":           {reason: v1alpha1.ReasonObserving, world: func(w *world) { w.lens.stored = inMode("Reckless") }},
+		"throttled, in breach": {reason: v1alpha1.ReasonCPUThrottled, word: "breaks its objective", world: measuring(both(failing,
+			func(p *signal.Pod) { p.ThrottledShare = present(0.5) }))},
+		"starved, in breach": {reason: v1alpha1.ReasonCPUThrottled, word: "a collection pauses", world: measuring(both(failing,
+			func(p *signal.Pod) { p.ThrottledShare, p.GCPauseSeconds = present(0.02), present(0.02) }))},
+		"leaks, is throttled, in breach": {reason: v1alpha1.ReasonLeakSuspected, word: "breaks its objective", world: measuring(both(failing, leaking,
+			func(p *signal.Pod) { p.ThrottledShare = present(0.5) }))},
+		"throttled, breaker": {reason: v1alpha1.ReasonBreakerOpen, world: measuring(func(p *signal.Pod) {
+			p.ThrottledShare, p.FailedRequests = present(0.5), p.Requests
+		})},
+		"unlike pods":     {reason: v1alpha1.ReasonTooFewPods, word: "spec.analysis.margins.max", world: (*world).makePodsUnlike},
+		"an older policy": {reason: v1alpha1.ReasonConflicted, world: (*world).olderPolicy},
+		"an older CRD":    {reason: v1alpha1.ReasonInvalidSpec, world: func(w *world) { w.lens.stored = withoutInterval }},
+		"a newer mode":    {reason: v1alpha1.ReasonObserving, world: func(w *world) { w.lens.stored = inMode("Reckless") }},
+	}
+}
+
+func failing(pod *signal.Pod) { pod.FailedRequests = present(pod.Requests.Number / 10) }
+
+func both(alter ...func(*signal.Pod)) func(*signal.Pod) {
+	return func(pod *signal.Pod) {
+		for _, one := range alter {
+			one(pod)
+		}
 	}
 }
 

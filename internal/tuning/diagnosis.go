@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -15,6 +16,18 @@ const (
 	// as long as it takes every processor's thread to run.
 	starved = 0.10
 )
+
+// Diagnose says what is wrong with the target that no setting cures, in a word and a sentence; both empty where nothing is. It is what a person
+// should hear of first where an objective is broken: a breach names the symptom, this the cause.
+func Diagnose(in Input) (reason, message string) {
+	if message := leak(in.Observed); message != "" {
+		return v1alpha1.ReasonLeakSuspected, message
+	}
+	if message := cmp.Or(throttling(in), starvation(in)); message != "" {
+		return v1alpha1.ReasonCPUThrottled, message
+	}
+	return "", ""
+}
 
 // throttling says that the CPU limit stops the pods so often that no setting but fewer processors can help; empty where it does not.
 func throttling(in Input) string {
