@@ -104,6 +104,19 @@ func (w *world) settled(deployment *appsv1.Deployment) {
 	w.must(w.server.Status().Update(w.t.Context(), deployment))
 }
 
+// scale asks for another number of pods, and gets them.
+func (w *world) scale(replicas int32) {
+	w.t.Helper()
+	deployment, set := w.getDeployment(), &appsv1.ReplicaSet{}
+	deployment.Spec.Replicas = &replicas
+	w.must(w.server.Update(w.t.Context(), deployment))
+	w.must(w.server.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: target + "-5d9c"}, set))
+	set.Spec.Replicas = &replicas
+	w.must(w.server.Update(w.t.Context(), set))
+	w.settled(deployment)
+	w.settle()
+}
+
 func (w *world) getDeployment() *appsv1.Deployment {
 	w.t.Helper()
 	deployment := &appsv1.Deployment{}

@@ -62,7 +62,7 @@ func (r *Reconciler) tryOut(ctx context.Context, p *pass, measured measurement, 
 	if proposal.Sweep != nil {
 		p.policy.Status.Sweep = proposal.Sweep
 	}
-	if p.awaitsApproval() {
+	if p.awaitsApproval() && !p.provable() {
 		return awaitingApproval(), nil
 	}
 	if proposal.Candidate == nil {
@@ -102,7 +102,7 @@ func (p *pass) tuningInput(measured measurement, streak int) tuning.Input {
 	return tuning.Input{
 		Now: p.now, Baseline: p.expected, Footing: p.target.Footing, GoVersion: p.goVersion(), Knobs: knobs, Objective: p.plan.objective,
 		Rules: p.plan.rules, Strategy: p.plan.strategy, Observed: measured.observed, Streak: streak + 1, History: status.History,
-		Rejected: status.Rejected, Sweep: status.Sweep, Calibrated: p.calibrated(), Seed: seedOf(p.policy),
+		Rejected: status.Rejected, Provable: p.provable(), Sweep: status.Sweep, Calibrated: p.calibrated(), Seed: seedOf(p.policy),
 	}
 }
 
@@ -163,6 +163,10 @@ func (p *pass) awaitsApproval() bool {
 	recommended, ok := p.recommended()
 	return ok && p.policy.Status.Recommendation.Verdict != nil && recommended != p.expected && p.recommendedOnThis()
 }
+
+// provable says that a trial on the target as it is has enough pods for a proof. What was recommended on too few is then no longer a person's to
+// decide alone: the target has grown since, or the policy's last step.
+func (p *pass) provable() bool { return p.plan.Unprovable(int(p.target.Replicas)) == "" }
 
 // approved promotes what a person approved, where it is what a trial recommended, on the target as it is. The cooldown of that trial is not
 // waited for, but that of a trial which went back since.
@@ -232,7 +236,7 @@ func (p *pass) settleMargins(measured measurement, purpose v1alpha1.TrialPurpose
 		Defaults: p.plan.margins, Max: p.plan.maxMargin, Spreads: p.spreads(measured),
 		Canary: p.plan.CanaryPods(last, replicas), Control: p.plan.ControlPods(last, replicas),
 	})
-	if shortage == nil || purpose != v1alpha1.PurposePromote || p.plan.Unprovable(replicas) != "" {
+	if shortage == nil || purpose != v1alpha1.PurposePromote || !p.provable() {
 		return margins, nil
 	}
 	return nil, stalled(v1alpha1.ReasonTooFewPods, tooFewPods(*shortage, p.plan.maxMargin)).asMeasured()

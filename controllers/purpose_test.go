@@ -215,6 +215,36 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// TestRecommendedAndGrown: what was recommended on too few pods is tried again by itself once there are enough for a proof, and promoted.
+func TestRecommendedAndGrown(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.recommended()
+	w.scale(6)
+	w.pass(10 * time.Minute)
+	policy := w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool {
+		return policy.Status.Trials == 2 && policy.Status.Trial == nil
+	})
+	if record := policy.Status.History[0]; record.Result != v1alpha1.TrialPromoted || record.Verdict == nil || record.Verdict.CanaryPods != 3 {
+		t.Errorf("the record is %s", dump(record))
+	}
+	w.pass(time.Minute)
+	if policy := w.rest(); policy.Status.Recommendation != nil {
+		t.Errorf("the recommendation stays: %s", dump(policy.Status.Recommendation))
+	}
+}
+
+// TestRecommendedStandsInModeRecommend: no trial may start there, so that the evidence of the one that ran is kept.
+func TestRecommendedStandsInModeRecommend(t *testing.T) {
+	w := newWorldInMemory(t)
+	recommendation := w.recommended()
+	w.edit(inMode(v1alpha1.ModeRecommend))
+	w.scale(6)
+	w.pass(10 * time.Minute)
+	if policy := w.rest(); dump(policy.Status.Recommendation) != dump(recommendation) || policy.Status.Trials != 1 {
+		t.Errorf("it recommends %s", dump(policy.Status.Recommendation))
+	}
+}
+
 // recommended deploys a target of too few pods for a proof, and runs its trial to the recommendation.
 func (w *world) recommended() *v1alpha1.Recommendation {
 	w.t.Helper()

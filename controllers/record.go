@@ -38,11 +38,13 @@ func (p *pass) record(record v1alpha1.TrialRecord) {
 	status.CooldownUntil = &until
 }
 
-// forgetRecommendation drops what did harm after all, once a person had approved it: else it would be promoted again and again.
+// forgetRecommendation drops what is the baseline now, and what did harm after all, once a person had approved it: else it would be promoted
+// again and again.
 func (p *pass) forgetRecommendation(record v1alpha1.TrialRecord) {
 	recommended, ok := p.recommended()
 	candidate, err := settings.FromAPI(record.Candidate)
-	if ok && err == nil && candidate == recommended && record.Result == v1alpha1.TrialReverted && !tuning.CameFromOutside(record.Reason) {
+	harmed := record.Result == v1alpha1.TrialReverted && !tuning.CameFromOutside(record.Reason)
+	if ok && err == nil && candidate == recommended && (harmed || record.Result == v1alpha1.TrialPromoted) {
 		p.policy.Status.Recommendation = nil
 	}
 }

@@ -250,6 +250,11 @@ func TestNothingBeyondWhatFailed(t *testing.T) {
 	if got := Propose(in); got.Candidate != nil || got.Reason != "GOGC=150 went well on too few pods for a proof: a person decides about it" {
 		t.Errorf("a recommendation waits for a person: %+v", got)
 	}
+	in.Provable = true
+	if got := Propose(in); got.Candidate == nil || got.Candidate.GOGC != 150 {
+		t.Errorf("but not once there are pods for a proof: %+v", got)
+	}
+	in.Provable = false
 	in.History[0].EndedAt = metav1.NewTime(now.Add(-RejectionMemory))
 	if got := Propose(in); got.Candidate == nil {
 		t.Errorf("but not for ever: %+v", got)

@@ -48,6 +48,9 @@ func beyondExplicit(gogc settings.GOGC, knobs Knobs) string {
 // came from the baseline of that trial, which since may have changed.
 func tried(in Input, candidate settings.Settings) bool {
 	for _, record := range in.History {
+		if outgrown(in, record) {
+			continue
+		}
 		base := in.Baseline
 		if record.Previous != nil {
 			previous, err := settings.FromAPI(record.Previous.Settings)

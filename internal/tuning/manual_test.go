@@ -81,8 +81,14 @@ func TestManual(t *testing.T) {
 		"explicit beats the knob":      {func(in *Input) { in.Knobs.TuneGOGC, in.Strategy = false, listed(settings.Settings{GOGC: 5}) }, "candidate 1 of 1 of the policy: GOGC=5"},
 		"a limit keeps GOGC":           {func(in *Input) { in.Strategy = listed(settings.Settings{MemoryLimitBytes: 1 << 30}) }, "candidate 1 of 1 of the policy: GOGC=50,GOMEMLIMIT=1073741824"},
 		"tried long ago, once is once": {func(in *Input) { tried5(in, 1000*time.Hour, in.Footing) }, ""},
-		"tried on another footing":     {func(in *Input) { tried5(in, time.Hour, settings.Footing{}) }, "candidate 1 of 1 of the policy: GOGC=5"},
-		"previous that can't be read":  {func(in *Input) { tried5(in, time.Hour, in.Footing); broken(in) }, "candidate 1 of 1 of the policy: GOGC=5"},
+		"tried, provable now":          {func(in *Input) { tried5(in, time.Hour, in.Footing); in.Provable = true }, ""},
+		"recommended":                  {func(in *Input) { tried5(in, time.Hour, in.Footing); in.History[0].Result = v1alpha1.TrialRecommended }, ""},
+		"recommended, provable now": {func(in *Input) {
+			tried5(in, time.Hour, in.Footing)
+			in.History[0].Result, in.Provable = v1alpha1.TrialRecommended, true
+		}, "candidate 1 of 1 of the policy: GOGC=5"},
+		"tried on another footing":    {func(in *Input) { tried5(in, time.Hour, settings.Footing{}) }, "candidate 1 of 1 of the policy: GOGC=5"},
+		"previous that can't be read": {func(in *Input) { tried5(in, time.Hour, in.Footing); broken(in) }, "candidate 1 of 1 of the policy: GOGC=5"},
 		"tried under other keys": {func(in *Input) {
 			in.Strategy = listed(settings.Settings{GOGC: 5})
 			wider(in)

@@ -67,6 +67,8 @@ type Input struct {
 	Streak   int
 	History  []v1alpha1.TrialRecord
 	Rejected []v1alpha1.Rejection
+	// Provable says that the policy's last step has enough pods for a proof now. What went well on too few before is then tried again.
+	Provable bool
 	// Sweep is the table so far; nil where none was begun.
 	Sweep *v1alpha1.Sweep
 	// Calibrated says that a trial of the baseline against itself has come to its end.

@@ -81,11 +81,17 @@ func rejected(in Input, candidate settings.Settings) bool {
 	})
 }
 
-// unproven says that a trial of the candidate went well not long ago, but on too few pods for a proof: a person decides.
+// unproven says that a trial of the candidate went well not long ago, but on too few pods for a proof: a person decides, as long as they are too
+// few.
 func unproven(in Input, candidate settings.Settings) bool {
-	return slices.ContainsFunc(in.History, func(record v1alpha1.TrialRecord) bool {
+	return !in.Provable && slices.ContainsFunc(in.History, func(record v1alpha1.TrialRecord) bool {
 		return record.Result == v1alpha1.TrialRecommended && in.Now.Sub(record.EndedAt.Time) < RejectionMemory && speaksOf(record, candidate, in.Footing)
 	})
+}
+
+// outgrown says that the record is of a trial on too few pods for a proof, and that there are enough now: it decides nothing any more.
+func outgrown(in Input, record v1alpha1.TrialRecord) bool {
+	return in.Provable && record.Result == v1alpha1.TrialRecommended
 }
 
 // ownFault says that the record is of a candidate that failed by itself. A rung of a sweep that did harm failed as well; the baseline that was

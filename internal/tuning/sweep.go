@@ -132,6 +132,6 @@ func promotePicked(in Input, table *v1alpha1.Sweep) Proposal {
 func promotedSince(in Input, table *v1alpha1.Sweep, candidate settings.Settings) bool {
 	return slices.ContainsFunc(in.History, func(record v1alpha1.TrialRecord) bool {
 		forPromotion := record.Purpose == "" || record.Purpose == v1alpha1.PurposePromote
-		return forPromotion && !record.EndedAt.Time.Before(table.StartedAt.Time) && speaksOf(record, candidate, in.Footing)
+		return forPromotion && !outgrown(in, record) && !record.EndedAt.Time.Before(table.StartedAt.Time) && speaksOf(record, candidate, in.Footing)
 	})
 }

@@ -210,6 +210,11 @@ func TestSweepRests(t *testing.T) {
 		"promoted, then taken back": {func(in *Input) { record(in, v1alpha1.TrialPromoted, v1alpha1.ReasonPromoted, nil) }, rests},
 		"failed":                    {func(in *Input) { record(in, v1alpha1.TrialReverted, v1alpha1.ReasonNoGain, nil) }, rests},
 		"recommended":               {func(in *Input) { record(in, v1alpha1.TrialRecommended, v1alpha1.ReasonGuardrailsOnly, nil) }, rests},
+		"recommended, provable now": {func(in *Input) {
+			in.Provable = true
+			record(in, v1alpha1.TrialRecommended, v1alpha1.ReasonRecommended, nil)
+		}, tries},
+		"failed, provable now": {func(in *Input) { in.Provable = true; record(in, v1alpha1.TrialReverted, v1alpha1.ReasonNoGain, nil) }, rests},
 		"failed, as it says": {func(in *Input) {
 			record(in, v1alpha1.TrialRecommended, v1alpha1.ReasonGuardrailsOnly, func(r *v1alpha1.TrialRecord) { r.Purpose = v1alpha1.PurposePromote })
 		}, rests},
