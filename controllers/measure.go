@@ -17,6 +17,9 @@ import (
 // maxIdleWindow bounds the window in which a target without a trial is measured.
 const maxIdleWindow = 10 * time.Minute
 
+// gatherWait is the wait for the next look while the first window is still being gathered: each gets further.
+const gatherWait = 2 * time.Second
+
 // measurement is what a window shows of a target at rest.
 type measurement struct {
 	// asked is the length of the window that was asked for; the window's own may be a little off.
@@ -59,6 +62,9 @@ func (r *Reconciler) measure(ctx context.Context, p *pass) (measurement, *summar
 	window, err := r.observe(ctx, p, length)
 	if err != nil {
 		p.trouble = err
+		if errors.Is(err, prometheus.ErrGathering) {
+			p.wait = min(p.wait, gatherWait)
+		}
 		answer, err := prometheusTrouble(err)
 		return m, answer, err
 	}
@@ -77,6 +83,9 @@ func prometheusTrouble(err error) (*summary, error) {
 	var rejected *prometheus.RejectedError
 	var unavailable *prometheus.UnavailableError
 	switch {
+	case errors.Is(err, prometheus.ErrGathering):
+		gathering := underWay(v1alpha1.ReasonWaitingForTarget, "gathering the first window of samples")
+		return &gathering, nil
 	case errors.As(err, &unavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, errSilent):
 		down := unwell(v1alpha1.ReasonPrometheusUnavailable, "Prometheus does not answer: see its address in the manager's configuration, and the metric gopacer_prometheus_queries_total")
 		return &down, nil

@@ -9,6 +9,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/gopacer/gopacer/internal/signal"
+	"github.com/gopacer/gopacer/internal/signal/prometheus"
 )
 
 // Observer measures a target's pods.
@@ -29,7 +30,7 @@ func (r *Reconciler) observe(ctx context.Context, p *pass, length time.Duration)
 		return signal.Window{}, errSilent
 	}
 	window, err := r.Observer.Observe(ctx, request)
-	done(errors.Is(err, context.DeadlineExceeded))
+	done(errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, prometheus.ErrGathering))
 	if err != nil {
 		return signal.Window{}, err
 	}

@@ -3,10 +3,16 @@ package controllers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/signal"
+	"github.com/gopacer/gopacer/internal/signal/prometheus"
 )
 
 func TestSilences(t *testing.T) {
@@ -78,5 +84,25 @@ func TestObserveDeadline(t *testing.T) {
 	w.mustTurn()
 	if len(hole.deadlines) != 2 || !hole.deadlines[0].Equal(hole.deadlines[1]) || time.Until(hole.deadlines[0]) > observeTimeout {
 		t.Errorf("the deadlines are %v", hole.deadlines)
+	}
+}
+
+// TestGathering: while the first window is being gathered nothing is wrong with Prometheus, and the next look comes soon.
+func TestGathering(t *testing.T) {
+	w := newWorldInMemory(t)
+	w.tune(nil)
+	w.prometheus.down = fmt.Errorf("%w: %w", prometheus.ErrGathering, context.DeadlineExceeded)
+	for range 2 * silentAfter {
+		policy := w.rest()
+		ready := meta.FindStatusCondition(policy.Status.Conditions, v1alpha1.ConditionReady)
+		if ready.Reason != v1alpha1.ReasonWaitingForTarget || ready.Status != metav1.ConditionUnknown || ready.Message != "gathering the first window of samples" {
+			t.Fatalf("Ready is %s", dump(ready))
+		}
+		if wait := w.mustTurn().RequeueAfter; wait != gatherWait {
+			t.Errorf("it looks again after %s", wait)
+		}
+	}
+	if len(w.reconciler.silences.of) > 0 {
+		t.Errorf("a provider that answers counts as silent: %v", w.reconciler.silences.of)
 	}
 }

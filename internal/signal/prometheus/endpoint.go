@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/api"
@@ -31,6 +32,8 @@ type endpoint struct {
 	now            func() time.Time
 	turns          chan struct{}
 	fleet          *fleet
+	// answered counts the questions that Prometheus answered well.
+	answered atomic.Int64
 }
 
 func newEndpoint(provider Provider, metrics *metrics, now func() time.Time) (*endpoint, error) {
@@ -85,6 +88,7 @@ func (e *endpoint) ask(ctx context.Context, q question) error {
 	e.metrics.observe(e.name, outcome, e.now().Sub(started))
 	switch outcome {
 	case resultSuccess:
+		e.answered.Add(1)
 		return nil
 	case resultCanceled:
 		return fmt.Errorf("ask Prometheus provider %s for %s: %w", e.name, q.query, err)

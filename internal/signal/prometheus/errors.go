@@ -20,6 +20,10 @@ var ErrAnswerTooLarge = errors.New("answer larger than 16 MiB")
 // ErrPartial says that Prometheus, or a system that speaks its API, warned that the answer is not all there is.
 var ErrPartial = errors.New("partial answer")
 
+// ErrGathering says that Prometheus answers, but that the first window of a target takes more questions than could be asked in time. What was
+// answered is kept, so that asking again soon gets further.
+var ErrGathering = errors.New("the first window of samples is still being gathered")
+
 // UnavailableError says that there was no usable answer for now: the connection failed, the query timed out, the server failed,
 // or what it sent is cut off, partial, or no answer to the query. Asking again later may help.
 type UnavailableError struct {

@@ -3,6 +3,8 @@ package prometheus
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -25,14 +27,32 @@ const (
 	maxBackfill = 8
 )
 
-// window gives what is known of a target at the ends of a window and in between.
+// window gives what is known of a target at the ends of a window and in between. Where only the time did not do for the many questions of a
+// first window, it says so: of Prometheus that says nothing.
 func (f *fleet) window(ctx context.Context, t target, end time.Time, length time.Duration) ([]signal.Moment, error) {
 	f.note(t, end)
+	wanted := f.wantedStart(end, length)
+	_, begun := f.startHeld(t, wanted, end)
+	answered := f.endpoint.answered.Load()
+	moments, err := f.moments(ctx, t, end, wanted)
+	if !begun && ranOutOfTime(ctx, err) && f.endpoint.answered.Load() > answered {
+		return nil, fmt.Errorf("%w: %w", ErrGathering, err)
+	}
+	return moments, err
+}
+
+// ranOutOfTime says that whoever asks stopped waiting, and that no question failed by itself.
+func ranOutOfTime(ctx context.Context, err error) bool {
+	var unavailable *UnavailableError
+	return errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &unavailable)
+}
+
+func (f *fleet) moments(ctx context.Context, t target, end, wanted time.Time) ([]signal.Moment, error) {
 	last, err := f.at(ctx, t, end, end)
 	if err != nil {
 		return nil, err
 	}
-	first, err := f.start(ctx, t, end, length)
+	first, err := f.start(ctx, t, end, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +68,17 @@ func (f *fleet) window(ctx context.Context, t target, end time.Time, length time
 	return append(moments, signal.Moment{At: end, Part: last}), nil
 }
 
-// start is where the window starts: a snapshot that is held, or one that Prometheus is asked for, once, after a restart of the manager
-// or a silence of Prometheus. Then some in between are asked for as well.
-func (f *fleet) start(ctx context.Context, t target, end time.Time, length time.Duration) (signal.Moment, error) {
+func (f *fleet) wantedStart(end time.Time, length time.Duration) time.Time {
 	wanted := roundUp(end.Add(-length), f.slot)
 	if latest := end.Add(-f.slot); wanted.After(latest) {
-		wanted = latest
+		return latest
 	}
+	return wanted
+}
+
+// start is where the window starts: a snapshot that is held, or one that Prometheus is asked for, once, after a restart of the manager
+// or a silence of Prometheus. Then some in between are asked for as well.
+func (f *fleet) start(ctx context.Context, t target, end, wanted time.Time) (signal.Moment, error) {
 	if held, ok := f.startHeld(t, wanted, end); ok {
 		return held, nil
 	}

@@ -1,6 +1,7 @@
 package prometheus
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -159,6 +160,53 @@ func TestBackfillFails(t *testing.T) {
 	if window, err := source.Observe(t.Context(), request); err != nil || len(window.Pods) != 1 {
 		t.Errorf("in the next slot: pods %v, error %v", window.Pods, err)
 	}
+}
+
+// TestGathering holds that a first window which takes longer than there is time is told from a Prometheus that does not answer, that what was
+// answered is kept, and that a later window which is late is no first one.
+func TestGathering(t *testing.T) {
+	server := &shop{}
+	source := newTestSource(t, server, 10*time.Second)
+	request := requestFor(0, time.Unix(at, 0))
+	request.Length = 10 * time.Minute
+	observe := func(within time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		_, err := source.Observe(ctx, request)
+		return err
+	}
+	stuck := func(after int32) {
+		var asked atomic.Int32
+		done := t.Context().Done()
+		server.set(func(_ http.ResponseWriter, _ string) bool {
+			if asked.Add(1) > after {
+				<-done
+				return true
+			}
+			return false
+		})
+	}
+	late := func(what string, err error, gathering bool) {
+		t.Helper()
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrGathering) != gathering {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	stuck(0)
+	late("nothing is answered", observe(100*time.Millisecond), false)
+	stuck(int32(queriesPerSnapshot))
+	late("the end is answered", observe(500*time.Millisecond), true)
+	server.set(nil)
+	server.take()
+	if err := observe(10 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if asked := len(server.take()); asked == 0 || asked > maxBackfill*int(queriesPerSnapshot)+int(queriesPerSnapshot) {
+		t.Errorf("%d questions for the rest of the window", asked)
+	}
+	request.End = request.End.Add(slot)
+	stuck(int32(queriesPerSnapshot) - 1)
+	late("a later window", observe(500*time.Millisecond), false)
 }
 
 // TestTwoHistograms holds that histograms of several policies are asked for in the same queries, in an order that does not change.
