@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
@@ -200,6 +201,10 @@ func TestApproval(t *testing.T) {
 		t.Errorf("it promotes what nobody tried: %s", dump(policy.Status))
 	}
 	w.edit(func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.Approved = recommendation.Settings.DeepCopy() })
+	policy = w.run(inStage(v1alpha1.StagePromoting))
+	if ready := meta.FindStatusCondition(policy.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, "approved by a person") {
+		t.Errorf("Ready is %s", dump(ready))
+	}
 	policy = w.run(func(policy *v1alpha1.RuntimeTuningPolicy) bool {
 		return policy.Status.Trials == 2 && policy.Status.Trial == nil
 	})

@@ -114,6 +114,9 @@ func (p *pass) trialSummary() summary {
 	}
 	switch trial.Stage {
 	case v1alpha1.StagePromoting:
+		if trial.Verdict == nil { // as rollout.StartApproved leaves it
+			return underWay(v1alpha1.ReasonPromoting, fmt.Sprintf("trial %d: %s was approved by a person: all pods follow", trial.Number, candidate))
+		}
 		return underWay(v1alpha1.ReasonPromoting, fmt.Sprintf("trial %d proved %s: the other pods follow", trial.Number, candidate))
 	case v1alpha1.StageReverting:
 		return underWay(v1alpha1.ReasonReverting, fmt.Sprintf("trial %d of %s goes back: %s: %s", trial.Number, candidate, trial.End.Reason, trial.End.Message))

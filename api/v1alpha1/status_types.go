@@ -12,7 +12,7 @@ type BaselineSource string
 const (
 	// BaselineDeclared is what the pod template says.
 	BaselineDeclared BaselineSource = "Declared"
-	// BaselinePromoted is what the last successful trial proved.
+	// BaselinePromoted is what the last successful trial proved, or a person approved.
 	BaselinePromoted BaselineSource = "Promoted"
 )
 
@@ -40,7 +40,7 @@ type Baseline struct {
 	// footing is what the settings were proven on.
 	// +optional
 	Footing Footing `json:"footing,omitempty,omitzero"`
-	// promotedAt is when a trial proved the settings.
+	// promotedAt is when a trial proved the settings, or a person's approval of them was taken up.
 	// +optional
 	PromotedAt *metav1.Time `json:"promotedAt,omitempty"`
 }

@@ -46,7 +46,7 @@ type Check struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Effect string `json:"effect,omitempty"`
-	// interval is the confidence interval of the effect, such as -0.9% to +4.4%.
+	// interval is the confidence interval of the effect, such as -0.9% to +4.4%; absent of one pod against one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Interval string `json:"interval,omitempty"`

@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
@@ -145,9 +147,11 @@ func (m *machine) keepMeasured(reason string) {
 	}
 }
 
-// recommend takes a candidate back that did well on too few pods for a proof.
+// recommend takes a candidate back that did well on too few pods for a proof. What it gained comes first, and what may be cut off last.
 func (m *machine) recommend() bool {
-	return m.revert(v1alpha1.ReasonRecommended, fmt.Sprintf("%s; approve it in spec.approved to promote it: %s", m.unprovable(), m.trial.Verdict.Message))
+	gain, besides := verdict.GainFirst(*m.trial.Verdict)
+	told := slices.DeleteFunc([]string{gain, m.unprovable(), "approve it in spec.approved to promote it", besides}, func(part string) bool { return part == "" })
+	return m.revert(v1alpha1.ReasonRecommended, strings.Join(told, "; "))
 }
 
 func (m *machine) sawData() {

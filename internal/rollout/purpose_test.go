@@ -45,6 +45,9 @@ func TestRecommended(t *testing.T) {
 		if record.Verdict == nil || !strings.Contains(record.Message, "spec.approved") || m.promoted {
 			t.Errorf("%d replicas: promoted %v, %q with %+v", replicas, m.promoted, record.Message, record.Verdict)
 		}
+		if !strings.HasPrefix(record.Message, "GC CPU time per request ") || strings.Contains(record.Message, "(0%)") {
+			t.Errorf("%d replicas: the gain does not lead: %q", replicas, record.Message)
+		}
 		m.allRun(t, promoted)
 		m.holdsInvariants(t)
 	}
@@ -250,7 +253,7 @@ func TestApproved(t *testing.T) {
 	}
 	m := approve(3)
 	m.runUntil(time.Hour, nil)
-	if m.record == nil || m.record.Result != v1alpha1.TrialPromoted {
+	if m.record == nil || m.record.Result != v1alpha1.TrialPromoted || m.record.Message != "approved by a person" {
 		t.Fatalf("%+v", m.record)
 	}
 	m.allRun(t, bold)

@@ -140,8 +140,9 @@ func (m *machine) finishWaves() bool {
 	return m.endPromoted()
 }
 
+// endPromoted tells why the candidate is the baseline: its verdict, or, where no trial of its own came before, that a person wanted it.
 func (m *machine) endPromoted() bool {
-	message := ""
+	message := "approved by a person"
 	if m.trial.Verdict != nil {
 		message = m.trial.Verdict.Message
 	}

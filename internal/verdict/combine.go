@@ -30,6 +30,20 @@ func Combine(now time.Time, checks []v1alpha1.Check) v1alpha1.Verdict {
 	return verdict
 }
 
+// GainFirst tells a verdict with the objective's gain ahead, which is what a person decides on, and then what its message says besides.
+func GainFirst(verdict v1alpha1.Verdict) (gain, besides string) {
+	at := slices.IndexFunc(verdict.Checks, func(check v1alpha1.Check) bool { return check.Name == gainName })
+	switch {
+	case at < 0:
+		return "", verdict.Message
+	case verdict.Outcome == v1alpha1.OutcomePass:
+		besides = strings.Join(messages(slices.Delete(slices.Clone(verdict.Checks), at, at+1)), "; ")
+	case verdict.Message != verdict.Checks[at].Message:
+		besides = verdict.Message
+	}
+	return verdict.Checks[at].Message, besides
+}
+
 // messages of checks that pass. Signals that lie within their margins are but counted: each tells its own in its check.
 func messages(checks []v1alpha1.Check) []string {
 	var told []string
@@ -43,9 +57,16 @@ func messages(checks []v1alpha1.Check) []string {
 		}
 	}
 	if within > 0 {
-		told = append(told, fmt.Sprintf("%d signals are within their margins", within))
+		told = append(told, counted(within, "signal is within its margin", "signals are within their margins"))
 	}
 	return told
+}
+
+func counted(count int, one, many string) string {
+	if count == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", count, many)
 }
 
 // weight puts the canary's own breach above one that the control pods share: the shared one excuses the candidate, so it must not hide

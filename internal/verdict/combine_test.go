@@ -25,3 +25,27 @@ func TestPassMessage(t *testing.T) {
 		}
 	}
 }
+
+// TestGainFirst: whatever the verdict's message says of the gain is told once, ahead of the rest.
+func TestGainFirst(t *testing.T) {
+	gain := v1alpha1.Check{Name: "gain", Outcome: v1alpha1.OutcomePass, Message: "-50% (needed -5%; p=0.1), that is much"}
+	unproven := gain
+	unproven.Outcome, unproven.Reason = v1alpha1.OutcomeInconclusive, v1alpha1.ReasonGainUnproven
+	slo := v1alpha1.Check{Name: "latency", Outcome: v1alpha1.OutcomePass, Message: "fast"}
+	within := v1alpha1.Check{Name: "CPUPerRequest", Outcome: v1alpha1.OutcomePass, Margin: "+2%", Message: "long"}
+	guard := v1alpha1.Check{Name: "RequestLatency", Outcome: v1alpha1.OutcomeInconclusive, Reason: v1alpha1.ReasonNotProvenHarmless, Message: "unproven"}
+	for name, test := range map[string]struct {
+		checks        []v1alpha1.Check
+		gain, besides string
+	}{
+		"no gain is judged":   {[]v1alpha1.Check{slo}, "", "fast"},
+		"all passes":          {[]v1alpha1.Check{slo, gain, within}, gain.Message, "fast; 1 signal is within its margin"},
+		"the gain alone":      {[]v1alpha1.Check{gain}, gain.Message, ""},
+		"the gain's lack":     {[]v1alpha1.Check{slo, unproven}, gain.Message, ""},
+		"what weighs heavier": {[]v1alpha1.Check{slo, unproven, guard}, gain.Message, "unproven"},
+	} {
+		if gain, besides := GainFirst(Combine(now, test.checks)); gain != test.gain || besides != test.besides {
+			t.Errorf("%s: %q, %q", name, gain, besides)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/gopacer/gopacer/api/v1alpha1"
 )
 
 // replicate is one pod's value, the logarithm of what was measured, since a setting changes things by a factor.
@@ -148,14 +150,26 @@ const (
 	seenSpreads = 3.54
 )
 
-// intervalText is such as "-0.9% to +4.4%"; with the confidence where it is not the usual one.
+// intervalText is such as "-0.9% to +4.4%"; with the confidence where it is not the usual one, and empty where there is none: of one pod against
+// one nothing is known but the effect.
 func (c comparison) intervalText() string {
 	low, high, level := c.interval()
+	if level < 1e-9 {
+		return ""
+	}
 	text := effectText(low) + " to " + effectText(high)
 	if level < confidence-1e-9 {
 		text += fmt.Sprintf(" (%.0f%%)", 100*level)
 	}
 	return text
+}
+
+// effectOf a check, with its interval in brackets where it has one.
+func effectOf(check v1alpha1.Check) string {
+	if check.Interval == "" {
+		return check.Effect
+	}
+	return check.Effect + " (" + check.Interval + ")"
 }
 
 // maxEffect bounds what an effect is written as: 10000 times as much.

@@ -222,4 +222,7 @@ func TestEffectText(t *testing.T) {
 	if got := compare(on("", 0, 0.01, 0), on("", 0, 0, 0.02)).intervalText(); got != "-2.0% to +1.0%" {
 		t.Errorf("3 v 3: %q", got)
 	}
+	if got := compare(on("", 0), on("", 0.01)).intervalText(); got != "" {
+		t.Errorf("1 v 1: %q", got)
+	}
 }

@@ -22,6 +22,9 @@ const (
 	provenPart = 0.5
 )
 
+// gainName is the name of the objective's check.
+const gainName = "gain"
+
 // objectiveSource is where what must be saved is read.
 type objectiveSource struct {
 	signal v1alpha1.SignalName
@@ -46,7 +49,7 @@ func sourceOf(minimize v1alpha1.Minimize) objectiveSource {
 func gainCheck(in Input) v1alpha1.Check {
 	source := sourceOf(in.Gain.Minimize)
 	check := v1alpha1.Check{
-		Name: "gain", Outcome: v1alpha1.OutcomeInvalid, Limit: "-" + percent(in.Gain.MinShare), Query: queryOf(in.Evidence, source.signal),
+		Name: gainName, Outcome: v1alpha1.OutcomeInvalid, Limit: "-" + percent(in.Gain.MinShare), Query: queryOf(in.Evidence, source.signal),
 	}
 	canary, control := podsOf(in.Evidence, in.Canary), podsOf(in.Evidence, in.Control)
 	reason, message := unfit(canary, control)
@@ -64,8 +67,11 @@ func gainCheck(in Input) v1alpha1.Check {
 	check.Canary, check.Control = source.show(math.Exp(median(logs(c.canary.replicates)))), source.show(math.Exp(median(logs(c.control.replicates))))
 	check.Effect, check.Interval = effectText(shift), c.comparison.intervalText()
 	check.Samples = wholeNumber(requestsOf(canary))
-	check.Message = fmt.Sprintf("%s %s, control %s: %s (%s; needed -%s)", source.what, check.Canary, check.Control, check.Effect, check.Interval,
-		percent(in.Gain.MinShare))
+	needed := "needed -" + percent(in.Gain.MinShare)
+	if check.Interval != "" {
+		needed = check.Interval + "; " + needed
+	}
+	check.Message = fmt.Sprintf("%s %s, control %s: %s (%s)", source.what, check.Canary, check.Control, check.Effect, needed)
 	enough := gain >= in.Gain.MinShare
 	if source.signal == v1alpha1.SignalGCCPUPerRequest {
 		ofCPU := gain * cpuShare(control)

@@ -232,7 +232,7 @@ func (l look) describe(check *v1alpha1.Check, c contrast, allowed float64) {
 	check.Canary, check.Control = l.show(l.figure(c.canary)), l.show(l.figure(c.control))
 	check.Effect, check.Interval, check.Margin = effectText(c.comparison.shift()), c.comparison.intervalText(), marginText(allowed)
 	check.Samples = wholeNumber(c.canary.of)
-	check.Message = fmt.Sprintf("%s%s of the canary pods %s (%s), allowed %s", l.signal, l.of, check.Effect, check.Interval, check.Margin)
+	check.Message = fmt.Sprintf("%s%s of the canary pods %s, allowed %s", l.signal, l.of, effectOf(*check), check.Margin)
 }
 
 // figure is the plain share of a cohort, or the median pod.

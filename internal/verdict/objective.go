@@ -49,7 +49,7 @@ func queryOn(slo SLO, pods []signal.Pod) v1alpha1.Check {
 		return check
 	}
 	check.Canary = plain(mean(values))
-	check.Message = fmt.Sprintf("%s: %s is the mean of %d pods, allowed %s", slo.Name, check.Canary, len(values), check.Limit)
+	check.Message = fmt.Sprintf("%s: %s is the mean of %s, allowed %s", slo.Name, check.Canary, counted(len(values), "pod", "pods"), check.Limit)
 	if mean(values) <= slo.Max {
 		check.Outcome, check.Reason = v1alpha1.OutcomePass, v1alpha1.ReasonPassed
 		return check

@@ -62,6 +62,9 @@ func TestQueryObjectiveOnPods(t *testing.T) {
 	if got := OnPods(depthSLO, in.Recent, in.Canary); got.Outcome != v1alpha1.OutcomePass || got.Message != "depth: 10 is the mean of 3 pods, allowed 10" {
 		t.Errorf("%+v", got)
 	}
+	if got := OnPods(depthSLO, in.Recent, in.Canary[:1]); got.Message != "depth: 10 is the mean of 1 pod, allowed 10" {
+		t.Errorf("one pod: %+v", got)
+	}
 	depth(in.Recent, in.Canary, 10.3)
 	if got := OnPods(depthSLO, in.Recent, in.Canary); got.Outcome != v1alpha1.OutcomeFail || got.Reason != v1alpha1.ReasonQueryBreached || got.Canary != "10.1" {
 		t.Errorf("%+v", got)

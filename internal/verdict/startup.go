@@ -36,8 +36,8 @@ func startupCheck(in Input) (v1alpha1.Check, bool) {
 		Canary: seconds(p90), Control: seconds(beside), Effect: effectText(shift), Interval: c.intervalText(), Margin: marginText(allowed),
 		Samples: int64(len(canary)),
 	}
-	check.Message = fmt.Sprintf("StartupTime of the canary pods %s (%s), allowed %s; the slowest tenth took %s, control %s",
-		check.Effect, check.Interval, check.Margin, check.Canary, check.Control)
+	check.Message = fmt.Sprintf("StartupTime of the canary pods %s, allowed %s; the slowest tenth took %s, control %s",
+		effectOf(check), check.Margin, check.Canary, check.Control)
 	if shift > allowed && math.Log(p90/beside) > allowed && c.chanceAbove(0) <= startupChance {
 		check.Outcome, check.Reason = v1alpha1.OutcomeFail, v1alpha1.ReasonStartsSlowly
 	}
