@@ -8,7 +8,6 @@ LINT_TOOLS := $(GOPACER_CACHE)/tools/$(call tool_state,hack/tools/lint/go.mod ha
 CONTROLLER_GEN := $(TOOLS)/controller-gen
 KUSTOMIZE := $(TOOLS)/kustomize
 GOLANGCI_LINT := $(LINT_TOOLS)/golangci-lint
-GREMLINS := $(GOPACER_CACHE)/tools/$(call tool_state,hack/tools/mutation/go.mod hack/tools/mutation/go.sum)/gremlins
 
 $(CONTROLLER_GEN):
 	go -C hack/tools build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
@@ -19,9 +18,6 @@ $(KUSTOMIZE):
 $(GOLANGCI_LINT):
 	@echo "building golangci-lint; this takes minutes, once"
 	go -C hack/tools/lint build -o $@ sigs.k8s.io/kube-api-linter/cmd/golangci-lint-kube-api-linter
-
-$(GREMLINS):
-	go -C hack/tools/mutation build -o $@ github.com/go-gremlins/gremlins/cmd/gremlins
 
 .PHONY: tools
 tools: $(CONTROLLER_GEN) $(KUSTOMIZE) $(GOLANGCI_LINT) ## Build all tools ahead of their use.
