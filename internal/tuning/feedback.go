@@ -263,10 +263,7 @@ func afterStreak(in Input, proposal Proposal) Proposal {
 // described names the present GOGC: the one that is set, or what the memory limit makes of it.
 func described(in Input) string {
 	from := presentGOGC(in)
-	switch {
-	case in.Baseline.GOGC == settings.Off:
-		return fmt.Sprintf("GOGC=off, which the memory limit makes as good as %.0f", from)
-	case from != float64(in.Baseline.EffectiveGOGC()):
+	if from != float64(in.Baseline.EffectiveGOGC()) {
 		return fmt.Sprintf("GOGC=%s, which the memory limit makes as good as %.0f", in.Baseline.EffectiveGOGC(), from)
 	}
 	return "GOGC=" + in.Baseline.EffectiveGOGC().String()

@@ -298,6 +298,7 @@ func TestLongPauses(t *testing.T) {
 		"a long pause, half as high again": {func(*Input) {}, 75},
 		"whatever it saves":                {func(in *Input) { in.Observed.GCShare = present(0.0001) }, 75},
 		"a full step":                      {func(in *Input) { in.Baseline.GOGC, in.Knobs.MaxGOGC = 16, 25; in.Knobs.MinGOGC = 8 }, 20},
+		"a full step, not half of the way": {func(in *Input) { in.Baseline.GOGC, in.Knobs.MinGOGC, in.Knobs.MaxGOGC = 17, 8, 25 }, 25},
 		"up to 99":                         {func(in *Input) { in.Baseline.GOGC, in.Observed.GCShare = 99, present(0.0001) }, 150},
 		"from 100 on the objective counts": {func(in *Input) { in.Baseline.GOGC, in.Observed.GCShare = 100, present(0.0001) }, 0},
 		"as short as may be":               {func(in *Input) { in.Observed.MeanPauseSeconds, in.Observed.GCShare = present(0.005), present(0.0001) }, 0},
@@ -329,7 +330,8 @@ func TestReasons(t *testing.T) {
 		edit func(*Input)
 		want string
 	}{
-		"GC CPU":  {func(*Input) {}, "GC takes 25% of the CPU time at GOGC=50; GOGC=75 should take 33% less of it"},
+		"GC CPU": {func(*Input) {}, "GC takes 25% of the CPU time at GOGC=50; GOGC=75 should take 33% less of it"},
+		"a processor's knob says nothing where there is a candidate": {func(in *Input) { in.Knobs.TuneProcessors = true }, "GC takes 25% of the CPU time at GOGC=50; GOGC=75 should take 33% less of it"},
 		"limited": {limited, "GC takes 25% of the CPU time at GOGC=50, which the memory limit makes as good as 40; GOGC=50 should take 20% less of it"},
 		"memory": {func(in *Input) {
 			in.Objective.Minimize, in.Observed.GCShare = v1alpha1.MinimizeMemory, present(0.04)

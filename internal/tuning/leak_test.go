@@ -94,11 +94,14 @@ func TestALeakIsInHalfOfThePods(t *testing.T) {
 	_, worse := watched([3]float64{1000, 2000, 3000}, still, still)
 	_, slower := watched([3]float64{1500, 1700, 2000}, still, still)
 	_, calm := watched(still, still, still)
+	young := leaking
+	young.ProcessStartSeconds = signal.Value{}
 	tests := map[string]struct {
 		pods []signal.Pod
 		want string
 	}{
 		"one of two":     {[]signal.Pod{leaking, calm}, "from 1000 to 2000 in a pod (1 of 2 pods)"},
+		"after a young":  {[]signal.Pod{young, leaking}, "from 1000 to 2000 in a pod (1 of 2 pods)"},
 		"one of three":   {[]signal.Pod{leaking, calm, calm}, ""},
 		"two of four":    {[]signal.Pod{worse, calm, leaking, calm}, "from 1000 to 3000 in a pod (2 of 4 pods)"},
 		"two of four, b": {[]signal.Pod{leaking, calm, worse, calm}, "from 1000 to 3000 in a pod (2 of 4 pods)"},

@@ -89,6 +89,11 @@ func TestManual(t *testing.T) {
 		}, "candidate 1 of 1 of the policy: GOGC=5"},
 		"tried on another footing":    {func(in *Input) { tried5(in, time.Hour, settings.Footing{}) }, "candidate 1 of 1 of the policy: GOGC=5"},
 		"previous that can't be read": {func(in *Input) { tried5(in, time.Hour, in.Footing); broken(in) }, "candidate 1 of 1 of the policy: GOGC=5"},
+		"tried, after a previous that can't be read": {func(in *Input) {
+			tried5(in, time.Hour, in.Footing)
+			in.History = append(in.History, in.History[0])
+			broken(in)
+		}, ""},
 		"tried under other keys": {func(in *Input) {
 			in.Strategy = listed(settings.Settings{GOGC: 5})
 			wider(in)

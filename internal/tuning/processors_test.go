@@ -24,6 +24,8 @@ func TestProcessors(t *testing.T) {
 		"nothing known":                   {func(*Input) {}, 0},
 		"goroutines wait":                 {waiting, 4},
 		"no more than wanted":             {func(in *Input) { waiting(in); in.Observed.RunnablePerProcessor = present(2) }, 0},
+		"how many there are is not known": {func(in *Input) { waiting(in); in.Observed.Processors = signal.Value{} }, 0},
+		"one processor":                   {func(in *Input) { waiting(in); in.Observed.Processors = present(1) }, 4},
 		"how many wait is not known":      {func(in *Input) { waiting(in); in.Observed.RunnablePerProcessor = signal.Value{} }, 0},
 		"the rule is off":                 {func(in *Input) { waiting(in); in.Rules.RunnablePerProcessor = 0 }, 0},
 		"the limit is used":               {func(in *Input) { waiting(in); in.Footing.CPULimitMilli, in.Observed.CPUCores = 2500, present(2) }, 0},

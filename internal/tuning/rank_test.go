@@ -37,26 +37,32 @@ func TestPick(t *testing.T) {
 		"the best failed": {nil, func(gogc int32) v1alpha1.Rung {
 			return map[bool]v1alpha1.Rung{true: FailedRung(200, "OOMKilled"), false: asModelled(gogc)}[gogc == 200]
 		}, 100},
-		"too much CPU time":            {nil, changed(200, func(f *figures) { f.requestsPerCPUSecond = 245 }), 100},
-		"just not too much":            {nil, changed(200, func(f *figures) { f.requestsPerCPUSecond = 245.1 }), 200},
-		"CPU time unknown":             {nil, changed(200, func(f *figures) { f.requestsPerCPUSecond = math.NaN() }), 100},
-		"GC unknown":                   {nil, changed(200, func(f *figures) { f.gcSecondsPerRequest = math.NaN() }), 100},
-		"too few GC cycles":            {nil, tooFewCycles, none},
-		"latency needs no GC cycles":   {func(in *Input) { in.Objective.Minimize = v1alpha1.MinimizeLatency }, tooFewCycles, 200},
-		"too little gained":            {func(in *Input) { in.Objective.MinGain = 0.76 }, asModelled, none},
-		"enough gained":                {func(in *Input) { in.Objective.MinGain = 0.75 }, asModelled, 200},
-		"no gain wanted, none made":    {func(in *Input) { in.Objective.MinGain, in.Objective.MinCPUGain, in.Baseline.GOGC = 0, 0, 200 }, asModelled, none},
-		"too little of all CPU time":   {func(in *Input) { in.Objective.MinCPUGain = 0.188 }, asModelled, none},
-		"enough of all CPU time":       {func(in *Input) { in.Objective.MinCPUGain = 0.187 }, asModelled, 200},
-		"memory, at what CPU time":     {func(in *Input) { in.Objective.Minimize, in.Baseline.GOGC = v1alpha1.MinimizeMemory, 200 }, asModelled, none},
-		"memory, and CPU time":         {func(in *Input) { in.Objective.Minimize, in.Baseline.GOGC = v1alpha1.MinimizeMemory, 200 }, changed(100, func(f *figures) { f.requestsPerCPUSecond = 302 }), 100},
-		"latency":                      {func(in *Input) { in.Objective.Minimize = v1alpha1.MinimizeLatency }, changed(100, func(f *figures) { f.p99Seconds = 0.01 }), 100},
-		"latency, least CPU unasked":   {func(in *Input) { in.Objective.Minimize, in.Objective.MinCPUGain = v1alpha1.MinimizeLatency, 0.9 }, asModelled, 200},
-		"against the target at rest":   {func(in *Input) { atRest(in) }, asModelled, 200},
-		"at rest it is better":         {func(in *Input) { atRest(in); in.Observed.GCCPUSecondsPerRequest = present(0.00026) }, asModelled, none},
-		"at rest, latency is unknown":  {func(in *Input) { atRest(in); in.Objective.Minimize = v1alpha1.MinimizeLatency }, asModelled, none},
-		"at rest, memory is the mean":  {func(in *Input) { atRest(in); in.Objective.Minimize = v1alpha1.MinimizeMemory }, asModelled, 100},
-		"at rest, CPU time unmeasured": {func(in *Input) { atRest(in); in.Observed.CPUSecondsPerRequest.State = "" }, asModelled, none},
+		"too much CPU time":          {nil, changed(200, func(f *figures) { f.requestsPerCPUSecond = 245 }), 100},
+		"just not too much":          {nil, changed(200, func(f *figures) { f.requestsPerCPUSecond = 245.1 }), 200},
+		"CPU time unknown":           {nil, changed(200, func(f *figures) { f.requestsPerCPUSecond = math.NaN() }), 100},
+		"GC unknown":                 {nil, changed(200, func(f *figures) { f.gcSecondsPerRequest = math.NaN() }), 100},
+		"too few GC cycles":          {nil, tooFewCycles, none},
+		"latency needs no GC cycles": {func(in *Input) { in.Objective.Minimize = v1alpha1.MinimizeLatency }, tooFewCycles, 200},
+		"too little gained":          {func(in *Input) { in.Objective.MinGain = 0.76 }, asModelled, none},
+		"enough gained":              {func(in *Input) { in.Objective.MinGain = 0.75 }, asModelled, 200},
+		"no gain wanted, none made":  {func(in *Input) { in.Objective.MinGain, in.Objective.MinCPUGain, in.Baseline.GOGC = 0, 0, 200 }, asModelled, none},
+		"too little of all CPU time": {func(in *Input) { in.Objective.MinCPUGain = 0.188 }, asModelled, none},
+		"enough of all CPU time":     {func(in *Input) { in.Objective.MinCPUGain = 0.187 }, asModelled, 200},
+		"memory, at what CPU time":   {func(in *Input) { in.Objective.Minimize, in.Baseline.GOGC = v1alpha1.MinimizeMemory, 200 }, asModelled, none},
+		"memory, and CPU time":       {func(in *Input) { in.Objective.Minimize, in.Baseline.GOGC = v1alpha1.MinimizeMemory, 200 }, changed(100, func(f *figures) { f.requestsPerCPUSecond = 302 }), 100},
+		"latency":                    {func(in *Input) { in.Objective.Minimize = v1alpha1.MinimizeLatency }, changed(100, func(f *figures) { f.p99Seconds = 0.01 }), 100},
+		"latency, least CPU unasked": {func(in *Input) { in.Objective.Minimize, in.Objective.MinCPUGain = v1alpha1.MinimizeLatency, 0.9 }, asModelled, 200},
+		"against the target at rest": {func(in *Input) { atRest(in) }, asModelled, 200},
+		"its own rung failed": {func(in *Input) {
+			in.Observed.GCCPUSecondsPerRequest, in.Observed.CPUSecondsPerRequest = present(0.001), present(0.004)
+		}, func(gogc int32) v1alpha1.Rung {
+			return map[bool]v1alpha1.Rung{true: FailedRung(50, "OOMKilled"), false: asModelled(gogc)}[gogc == 50]
+		}, 200},
+		"at rest it takes less CPU time": {func(in *Input) { atRest(in); in.Observed.CPUSecondsPerRequest = present(0.003) }, asModelled, none},
+		"at rest it is better":           {func(in *Input) { atRest(in); in.Observed.GCCPUSecondsPerRequest = present(0.00026) }, asModelled, none},
+		"at rest, latency is unknown":    {func(in *Input) { atRest(in); in.Objective.Minimize = v1alpha1.MinimizeLatency }, asModelled, none},
+		"at rest, memory is the mean":    {func(in *Input) { atRest(in); in.Objective.Minimize = v1alpha1.MinimizeMemory }, asModelled, 100},
+		"at rest, CPU time unmeasured":   {func(in *Input) { atRest(in); in.Observed.CPUSecondsPerRequest.State = "" }, asModelled, none},
 	}
 	for name, test := range tests {
 		in := sweeping(50, 100, 200)

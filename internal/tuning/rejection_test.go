@@ -166,6 +166,7 @@ func TestRejectedList(t *testing.T) {
 	}{
 		"nothing":                     {nil, nil, false},
 		"listed":                      {entry(nil), nil, true},
+		"listed after others":         {append(entry(func(e *v1alpha1.Rejection) { e.Settings = settings.Settings{GOGC: 100}.API() }), entry(nil)...), nil, true},
 		"expired":                     {entry(func(e *v1alpha1.Rejection) { e.Until = metav1.NewTime(now) }), nil, false},
 		"other settings":              {entry(func(e *v1alpha1.Rejection) { e.Settings = settings.Settings{GOGC: 100}.API() }), nil, false},
 		"other resources":             {entry(func(e *v1alpha1.Rejection) { e.Footing = v1alpha1.Footing{} }), nil, false},

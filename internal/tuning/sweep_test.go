@@ -166,6 +166,17 @@ func TestSweepLeavesOut(t *testing.T) {
 	}
 }
 
+// TestSweepKeepsWhatItLeavesOut: a rung that may not be measured is written down with the proposal of the next one.
+func TestSweepKeepsWhatItLeavesOut(t *testing.T) {
+	in := sweeping(25, 50)
+	in.Knobs.ExplicitMin = 60
+	in.Sweep = &v1alpha1.Sweep{StartedAt: metav1.NewTime(now), Footing: in.Footing.API(), Order: []int32{25, 50}}
+	got := Propose(in)
+	if got.Sweep == nil || len(got.Sweep.Rungs) != 1 || got.Sweep.Rungs[0].GOGC != 25 || got.Candidate == nil || got.Candidate.GOGC != 50 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestSweepCannotStart(t *testing.T) {
 	tests := map[string]struct {
 		edit   func(*Input)
