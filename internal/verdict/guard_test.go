@@ -244,6 +244,10 @@ func TestRequestsNeeded(t *testing.T) {
 		if got := checkNamed(t, Judge(in).Verdict, "TailLatency"); got.Reason != test.want {
 			t.Errorf("%s: %s %q", name, got.Reason, got.Message)
 		}
+		in.SLOs = []SLO{{Name: "latency", ThresholdSeconds: 0.25, AllowedShare: 0.5}} // the edge of the tail
+		if got := checkNamed(t, Judge(in).Verdict, "SlowRequests"); got.Reason != test.want {
+			t.Errorf("slow requests, %s: %s %q", name, got.Reason, got.Message)
+		}
 	}
 }
 
@@ -282,29 +286,31 @@ func TestUnmeasuredGuards(t *testing.T) {
 	}
 }
 
+// TestSlowRequestsOfSeveralThresholds: whatever their order, the worst one is told, and what comes after them is compared all the same.
 func TestSlowRequestsOfSeveralThresholds(t *testing.T) {
-	in := passing()
-	in.SLOs = []SLO{latencySLO, {Name: "fast", ThresholdSeconds: 0.1, AllowedShare: 0.2}, {Name: "depth", Query: true, Max: 1}}
-	for _, w := range []*signal.Window{in.Recent, in.Evidence} {
-		changeAll(w, append(in.Canary, in.Control...), func(p *signal.Pod) { p.Custom = map[string]signal.Value{"depth": present(1)} })
-	}
-	if got := Judge(in); got.Outcome != v1alpha1.OutcomePass {
-		t.Fatalf("%s %q", got.Outcome, got.Message)
-	}
-	changeAll(in.Recent, in.Canary, func(p *signal.Pod) { p.Latency = buckets(8000, 1980, 10, 10) })
-	got := Judge(in)
-	check := checkNamed(t, got.Verdict, "SlowRequests")
-	if check.Reason != v1alpha1.ReasonWorse || !strings.Contains(check.Message, "over 100ms") || rowOf(got, v1alpha1.SignalSlowRequests) != 1 {
-		t.Errorf("%+v, %v", check, got.BadWindows)
-	}
-	named := 0
-	for _, check := range got.Checks {
-		if check.Name == "SlowRequests" {
-			named++
+	fast := SLO{Name: "fast", ThresholdSeconds: 0.1, AllowedShare: 0.2}
+	for _, slos := range [][]SLO{{latencySLO, fast, errorsSLO, depthSLO}, {depthSLO, errorsSLO, fast, latencySLO}} {
+		in := passing()
+		in.SLOs = slos
+		for _, w := range []*signal.Window{in.Recent, in.Evidence} {
+			changeAll(w, append(in.Canary, in.Control...), func(p *signal.Pod) { p.Custom = map[string]signal.Value{"depth": present(1)} })
 		}
-	}
-	if named != 1 {
-		t.Errorf("%d checks of slow requests", named)
+		if got := Judge(in); got.Outcome != v1alpha1.OutcomePass || len(got.BadWindows) > 0 {
+			t.Fatalf("%s %q, %v", got.Outcome, got.Message, got.BadWindows)
+		}
+		changeAll(in.Recent, in.Canary, func(p *signal.Pod) { p.Latency = buckets(8000, 1980, 10, 10) })
+		got := Judge(in)
+		check := checkNamed(t, got.Verdict, "SlowRequests")
+		if check.Reason != v1alpha1.ReasonWorse || !strings.Contains(check.Message, "over 100ms") || rowOf(got, v1alpha1.SignalSlowRequests) != 1 {
+			t.Errorf("%+v, %v", check, got.BadWindows)
+		}
+		named := map[string]int{}
+		for _, check := range got.Checks {
+			named[check.Name]++
+		}
+		if named["SlowRequests"] != 1 || named["Errors"] != 1 || named["CPUPerRequest"] != 1 {
+			t.Errorf("checks: %v", named)
+		}
 	}
 }
 
@@ -328,6 +334,7 @@ func TestEdges(t *testing.T) {
 		"no pod":                      {nil, 0},
 		"no request":                  {pods(buckets(0, 0, 0, 0)), 0},
 		"histograms that differ":      {pods(buckets(950, 50, 0, 0), other), 0},
+		"the first without its last":  {pods(buckets(0, 0, 0, 99)[:3], buckets(950, 50, 0, 0)), 0.1},
 		"one without its last bucket": {pods(buckets(950, 50, 0, 0), buckets(0, 0, 0, 99)[:3]), 0.1},
 	}
 	for name, test := range tails {

@@ -105,6 +105,26 @@ var breaches = map[string]struct {
 func slow(p *signal.Pod)    { p.Latency = buckets(900, 50, 30, 20) }
 func failing(p *signal.Pod) { p.FailedRequests = present(50) }
 
+// TestMissingDataIsNamed tells a person which pod lacks what.
+func TestMissingDataIsNamed(t *testing.T) {
+	tests := map[string]func(*Input){
+		"there is no canary pod to judge":        func(in *Input) { in.Canary = nil },
+		"Prometheus gave no answer":              func(in *Input) { in.Recent = nil },
+		"Prometheus's latest answer is too old":  func(in *Input) { in.Recent.End = now.Add(-time.Hour) },
+		"pod canary-1: no samples in Prometheus": func(in *Input) { delete(in.Recent.Pods, "canary-1") },
+		"pod control-2: its newest sample is 1m0s old and 40% of its samples are there": func(in *Input) {
+			change(in.Evidence, "control-2", func(p *signal.Pod) { p.SampleAge, p.Coverage = time.Minute, 0.4 })
+		},
+	}
+	for want, edit := range tests {
+		in := passing()
+		edit(&in)
+		if got := checkNamed(t, Judge(in).Verdict, "data").Message; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestI3FailFast_AnyBreachFailsWhateverElseIsInvalid puts every fault beside every breach. A window that is not there at all can't show
 // its breach; nothing else may hide one.
 func TestI3FailFast_AnyBreachFailsWhateverElseIsInvalid(t *testing.T) {

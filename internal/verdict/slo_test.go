@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/signal"
 )
@@ -209,5 +211,26 @@ func TestRecentWindowDecides(t *testing.T) {
 		if got := Judge(in).Verdict; got.Outcome != test.want || got.Reason != test.reason {
 			t.Errorf("%s: %s %s %q", name, got.Outcome, got.Reason, got.Message)
 		}
+	}
+}
+
+// TestObjectivesTellWhatTheyCount, and with which query.
+func TestObjectivesTellWhatTheyCount(t *testing.T) {
+	in := passing()
+	in.Evidence.Queries = map[v1alpha1.SignalName]string{v1alpha1.SignalSlowRequests: "slow()", v1alpha1.SignalErrors: "failed()"}
+	verdict := Judge(in).Verdict
+	got := []string{}
+	for _, name := range []string{"latency", "errors"} {
+		check := checkNamed(t, verdict, name)
+		got = append(got, check.Message+", by "+check.Query)
+	}
+	changeAll(in.Evidence, in.Canary, func(p *signal.Pod) { p.Requests, p.FailedRequests = present(0), present(0) })
+	got = append(got, sloOn(errorsSLO, podsOf(in.Evidence, in.Canary)).Message)
+	want := []string{
+		"latency: 0.2% of 30000 requests took longer than 250ms, allowed 1%, by slow()", "errors: 0.1% of 3000 requests failed, allowed 1%, by failed()",
+		"errors: no request in the window",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -56,11 +56,18 @@ func TestSpreadOfCounts(t *testing.T) {
 					failed++
 				}
 			}
-			w.Pods[member.Name] = signal.Pod{Requests: present(4000), FailedRequests: present(failed)}
+			w.Pods[member.Name] = signal.Pod{
+				Requests: present(4000), FailedRequests: present(failed), Latency: buckets(4000-failed, failed, 0, 0), LatencyState: signal.Present,
+			}
 		}
 		got := Spreads(w, members)
-		if len(got) != 1 || got[0].Signal != v1alpha1.SignalErrors || math.Abs(parsePercent(got[0].PodSpread)-truth) > 0.05 {
-			t.Errorf("pods differ by %v: %v", truth, got)
+		if len(got) != 2 || got[0].Signal != v1alpha1.SignalTailLatency || got[1].Signal != v1alpha1.SignalErrors {
+			t.Fatalf("pods differ by %v: %v", truth, got)
+		}
+		for _, spread := range got {
+			if math.Abs(parsePercent(spread.PodSpread)-truth) > 0.05 {
+				t.Errorf("pods differ by %v: %v", truth, spread)
+			}
 		}
 	}
 }

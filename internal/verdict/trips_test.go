@@ -171,6 +171,9 @@ func TestThrottling(t *testing.T) {
 		if check.Outcome != test.want || badBefore(got.BadWindows, "throttling") != test.row || got.Outcome != test.want {
 			t.Errorf("%s: %+v, %v", name, check, got.BadWindows)
 		}
+		if name == "within" && (check.Canary != "30%" || check.Control != "20%") {
+			t.Errorf("%s: %q against %q", name, check.Canary, check.Control)
+		}
 		if test.want == v1alpha1.OutcomeFail && (got.Reason != v1alpha1.ReasonThrottled || !strings.HasSuffix(got.Message, "allowed +10 points, for 3 windows")) {
 			t.Errorf("%s: %s %q", name, got.Reason, got.Message)
 		}
@@ -191,7 +194,8 @@ func TestGuard(t *testing.T) {
 		"NaN": {func(in *Input) {
 			change(in.Recent, "canary-0", func(p *signal.Pod) { p.Requests = present(math.NaN()) })
 		}, v1alpha1.OutcomeInconclusive, v1alpha1.ReasonNoData},
-		"slow":        {func(in *Input) { changeAll(in.Recent, in.Canary, slow) }, v1alpha1.OutcomeFail, v1alpha1.ReasonLatencyBreached},
+		"slow": {func(in *Input) { changeAll(in.Recent, in.Canary, slow) }, v1alpha1.OutcomeFail, v1alpha1.ReasonLatencyBreached},
+		"thrashing, which takes two windows to tell": {both(collecting(24, 100)), v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
 		"slow before": {func(in *Input) { changeAll(in.Evidence, in.Canary, slow) }, v1alpha1.OutcomePass, v1alpha1.ReasonPassed},
 		"near the limit": {func(in *Input) {
 			changeAll(in.Recent, in.Canary, func(p *signal.Pod) { p.FailedRequests = present(11) })
