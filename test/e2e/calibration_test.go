@@ -19,6 +19,7 @@ func calibration(t *testing.T) {
 	s := play(t, "calibration", stage.Workload{})
 	wanted := spec()
 	wanted.Strategy = v1alpha1.Strategy{Type: v1alpha1.StrategyCalibrate}
+	wanted.Rollout.Steps = []v1alpha1.Step{step(3, longHold)}
 	s.create(wanted)
 	s.awaitTrial("the trial of the baseline against itself", 1, startLimit, started)
 	record := s.awaitEnd(1, v1alpha1.TrialReverted, v1alpha1.ReasonNoGain)

@@ -35,6 +35,7 @@ func gain(t *testing.T) {
 	before := s.gcSecondsPerRequest()
 	wanted := spec()
 	wanted.Knobs.GOGC = v1alpha1.GOGCKnob{Max: gainGOGC}
+	wanted.Rollout.Steps = []v1alpha1.Step{step(3, longHold)}
 	s.create(wanted)
 	left := 1.0
 	for number := int64(1); number <= 2; number++ {
