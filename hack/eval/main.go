@@ -17,13 +17,13 @@ func main() {
 	seed := flag.Uint64("seed", 1, "first seed")
 	scale := flag.Float64("scale", 1, "part of the runs to do: 0.1 for a quick look, whose shares are rough")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-ctx.Done()
+		<-interrupted
 		os.Exit(130)
 	}()
-	passed, err := evaluate(ctx, *path, *seed, *scale)
-	stop()
+	passed, err := evaluate(context.Background(), *path, *seed, *scale)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, err)
