@@ -15,34 +15,39 @@ import (
 	webhook "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// settle plays the ReplicaSet controller and the kubelet: as many pods as asked for, all ready.
+// settle plays the controllers of workloads and the kubelet: as many pods as asked for, all ready.
 func (w *world) settle() {
 	w.t.Helper()
 	var replicaSets appsv1.ReplicaSetList
 	w.must(w.server.List(w.t.Context(), &replicaSets, client.InNamespace(w.namespace)))
-	pods := w.pods()
 	for i := range replicaSets.Items {
 		set := &replicaSets.Items[i]
-		have := int32(0)
-		for _, pod := range pods {
-			if metav1.IsControlledBy(&pod, set) && pod.DeletionTimestamp == nil {
-				have++
-			}
-		}
-		for ; have < *set.Spec.Replicas; have++ {
-			w.createPod(set)
+		for have := w.living(set); have < *set.Spec.Replicas; have++ {
+			w.createPod(set, "ReplicaSet", set.Spec.Template, "")
 		}
 	}
+	w.settleSets()
 }
 
-func (w *world) createPod(set *appsv1.ReplicaSet) {
+func (w *world) living(owner client.Object) int32 {
+	have := int32(0)
+	for _, pod := range w.pods() {
+		if metav1.IsControlledBy(&pod, owner) && pod.DeletionTimestamp == nil {
+			have++
+		}
+	}
+	return have
+}
+
+// createPod asks for a pod as the owner's controller does; the name is empty where the API server makes one.
+func (w *world) createPod(owner client.Object, kind string, template corev1.PodTemplateSpec, name string) {
 	w.t.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			GenerateName: set.Name + "-", Namespace: w.namespace, Labels: set.Spec.Template.Labels,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))},
+			Name: name, GenerateName: owner.GetName() + "-", Namespace: w.namespace, Labels: template.Labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind(kind))},
 		},
-		Spec: *set.Spec.Template.Spec.DeepCopy(),
+		Spec: *template.Spec.DeepCopy(),
 	}
 	if !w.withoutAdmission {
 		pod = w.admit(pod)

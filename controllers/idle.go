@@ -12,7 +12,7 @@ import (
 // idle goes through what may keep a trial from starting, and starts one where nothing does. The first answer is the summary.
 func (r *Reconciler) idle(ctx context.Context, p *pass) error {
 	for _, ask := range []func(context.Context, *pass) (*summary, error){
-		r.refused, r.conflicted, r.settleBaseline, suspended, r.repair, waitForTarget, tooFewReplicas, r.measureAndPropose,
+		r.refused, r.conflicted, r.settleBaseline, suspended, r.repair, pendingUpdate, waitForTarget, tooFewReplicas, r.measureAndPropose,
 	} {
 		answer, err := ask(ctx, p)
 		if err != nil {
@@ -91,6 +91,15 @@ func suspended(_ context.Context, p *pass) (*summary, error) {
 	}
 	paused := well(v1alpha1.ReasonSuspended, "spec.suspend is "+string(p.policy.Spec.Suspend)+": no trial starts")
 	return &paused, nil
+}
+
+// pendingUpdate: to replace a pod would bring it to the new template, which is for a person to do.
+func pendingUpdate(_ context.Context, p *pass) (*summary, error) {
+	if p.target.PendingUpdate == "" {
+		return nil, nil
+	}
+	pending := stalled(v1alpha1.ReasonPendingUpdate, p.target.PendingUpdate)
+	return &pending, nil
 }
 
 func waitForTarget(_ context.Context, p *pass) (*summary, error) {

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,7 +27,7 @@ import (
 
 // Policies finds the policies of a target.
 type Policies interface {
-	ForTarget(ctx context.Context, namespace, kind, name string) ([]v1alpha1.RuntimeTuningPolicy, error)
+	ForTarget(ctx context.Context, namespace string, target v1alpha1.TargetReference) ([]v1alpha1.RuntimeTuningPolicy, error)
 }
 
 // Reconciler takes every policy one look further at a time. All that it must remember is in the policy's status.
@@ -125,6 +126,9 @@ func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPol
 	var err error
 	if p.plan, err = newPlan(policy, int(p.target.Replicas)); err != nil {
 		p.misconfigured = &workload.Refusal{Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
+	}
+	if p.target.InOrder {
+		p.plan.MaxUnavailable = intstr.FromInt32(1) // of more that went at once all but the first would wait
 	}
 	p.wait = p.plan.Interval
 	if p.misconfigured != nil {

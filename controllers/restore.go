@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -33,7 +34,11 @@ func (r *Reconciler) restore(ctx context.Context, p *pass) error {
 	}
 	p.summary = underWay(v1alpha1.ReasonRestoring, "the policy is being deleted: its pods are replaced by pods with the declared settings")
 	p.wait = restorePoll
-	p.decision.Replace = rollout.Affordable(p.plan.Plan, int(p.target.Replicas), p.target.Pods, p.changedPods())
+	changed := p.changedPods()
+	p.decision.Replace = rollout.Affordable(p.plan.Plan, int(p.target.Replicas), p.target.Pods, changed)
+	if pinned := slices.DeleteFunc(changed, func(pod rollout.Pod) bool { return !pod.Pinned }); len(pinned) > 0 {
+		p.summary = stalled(v1alpha1.ReasonPendingUpdate, leftBehind(pinned))
+	}
 	return nil
 }
 

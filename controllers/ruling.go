@@ -19,7 +19,7 @@ type others struct {
 }
 
 func (r *Reconciler) others(ctx context.Context, policy *v1alpha1.RuntimeTuningPolicy) (others, error) {
-	policies, err := r.Policies.ForTarget(ctx, policy.Namespace, policy.Spec.TargetRef.Kind, policy.Spec.TargetRef.Name)
+	policies, err := r.Policies.ForTarget(ctx, policy.Namespace, policy.Spec.TargetRef)
 	if err != nil {
 		return others{}, fmt.Errorf("look for other policies of the target: %w", err)
 	}

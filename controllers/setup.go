@@ -29,13 +29,16 @@ const (
 	lastRetry  = time.Minute
 )
 
-// SetupWithManager registers the reconciler. A policy is looked at when its spec changes, when its Deployment does, when a pod does
+// SetupWithManager registers the reconciler. A policy is looked at when its spec changes, when its target does, when a pod does
 // while a trial runs, and at least once an interval.
 func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
+	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(manager).
 		Named("runtimetuningpolicy").
-		For(&v1alpha1.RuntimeTuningPolicy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.RuntimeTuningPolicy{}, changed).
+		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget(workload.KindDeployment)), changed).
+		Watches(&appsv1.StatefulSet{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget(workload.KindStatefulSet)), changed).
+		Watches(&appsv1.DaemonSet{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget(workload.KindDaemonSet)), changed).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrency,
@@ -44,8 +47,12 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		Complete(r)
 }
 
-func (r *Reconciler) ofDeployment(ctx context.Context, object client.Object) []reconcile.Request {
-	return r.policiesOf(ctx, object.GetNamespace(), object.GetName(), func(*v1alpha1.RuntimeTuningPolicy) bool { return true })
+// ofTarget wakes the policies of a workload that has changed.
+func (r *Reconciler) ofTarget(kind string) handler.MapFunc {
+	return func(ctx context.Context, object client.Object) []reconcile.Request {
+		target := v1alpha1.TargetReference{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: kind, Name: object.GetName()}
+		return r.policiesOf(ctx, object.GetNamespace(), target, func(*v1alpha1.RuntimeTuningPolicy) bool { return true })
+	}
 }
 
 // ofPod wakes policies that wait for pods; for the others a pod that comes or goes changes nothing.
@@ -54,19 +61,23 @@ func (r *Reconciler) ofPod(ctx context.Context, object client.Object) []reconcil
 	if !ok {
 		return nil
 	}
-	deployment, _, ok := workload.OwnerOf(pod)
-	if !ok {
-		return nil
+	var requests []reconcile.Request
+	targets, _ := workload.TargetsOf(pod)
+	for _, target := range targets {
+		requests = append(requests, r.policiesOf(ctx, pod.Namespace, target, func(policy *v1alpha1.RuntimeTuningPolicy) bool {
+			return policy.Status.Trial != nil || policy.DeletionTimestamp != nil
+		})...)
 	}
-	return r.policiesOf(ctx, pod.Namespace, deployment, func(policy *v1alpha1.RuntimeTuningPolicy) bool {
-		return policy.Status.Trial != nil || policy.DeletionTimestamp != nil
-	})
+	return requests
 }
 
-func (r *Reconciler) policiesOf(ctx context.Context, namespace, deployment string, concerned func(*v1alpha1.RuntimeTuningPolicy) bool) []reconcile.Request {
-	policies, err := r.Policies.ForTarget(ctx, namespace, workload.KindDeployment, deployment)
+func (r *Reconciler) policiesOf(
+	ctx context.Context, namespace string, target v1alpha1.TargetReference, concerned func(*v1alpha1.RuntimeTuningPolicy) bool,
+) []reconcile.Request {
+	policies, err := r.Policies.ForTarget(ctx, namespace, target)
 	if err != nil {
-		logf.FromContext(ctx).Error(err, "Look up the policies of a Deployment; they are looked at with their next interval", "namespace", namespace, "deployment", deployment)
+		logf.FromContext(ctx).Error(err, "Look up the policies of a workload; they are looked at with their next interval",
+			"namespace", namespace, "kind", target.Kind, "name", target.Name)
 		return nil
 	}
 	var requests []reconcile.Request

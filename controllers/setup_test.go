@@ -25,9 +25,9 @@ type listed struct {
 	err      error
 }
 
-func (l listed) ForTarget(_ context.Context, namespace, kind, name string) ([]v1alpha1.RuntimeTuningPolicy, error) {
+func (l listed) ForTarget(_ context.Context, namespace string, target v1alpha1.TargetReference) ([]v1alpha1.RuntimeTuningPolicy, error) {
 	return slices.DeleteFunc(slices.Clone(l.policies), func(policy v1alpha1.RuntimeTuningPolicy) bool {
-		return policy.Namespace != namespace || policy.Spec.TargetRef.Kind != kind || policy.Spec.TargetRef.Name != name
+		return policy.Namespace != namespace || policy.Spec.TargetRef != target
 	}), l.err
 }
 
@@ -61,8 +61,9 @@ func TestMapping(t *testing.T) {
 		object client.Object
 		want   string
 	}{
-		"a Deployment":            {func(r *Reconciler) mapping { return r.ofDeployment }, deployment, "idle trying leaving"},
-		"a Deployment of nobody":  {func(r *Reconciler) mapping { return r.ofDeployment }, &appsv1.Deployment{ObjectMeta: objectMeta("shop", "x", nil)}, ""},
+		"a Deployment":            {func(r *Reconciler) mapping { return r.ofTarget("Deployment") }, deployment, "idle trying leaving"},
+		"a Deployment of nobody":  {func(r *Reconciler) mapping { return r.ofTarget("Deployment") }, &appsv1.Deployment{ObjectMeta: objectMeta("shop", "x", nil)}, ""},
+		"a StatefulSet":           {func(r *Reconciler) mapping { return r.ofTarget("StatefulSet") }, deployment, ""},
 		"a pod":                   {func(r *Reconciler) mapping { return r.ofPod }, owned("checkout-5d9c", "5d9c"), "trying leaving"},
 		"a pod without an owner":  {func(r *Reconciler) mapping { return r.ofPod }, &corev1.Pod{ObjectMeta: objectMeta("shop", "checkout-5d9c-1", nil)}, ""},
 		"a pod of another target": {func(r *Reconciler) mapping { return r.ofPod }, owned("checkout-api-5d9c", "5d9c"), ""},

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -46,7 +47,7 @@ func (r *Reconciler) measureTrial(ctx context.Context, p *pass, view *rollout.Vi
 
 func (p *pass) view() rollout.View {
 	return rollout.View{
-		Now: p.now, PolicyUID: p.policy.UID, Plan: p.plan.Plan, Replicas: int(p.target.Replicas), Revision: p.target.Revision,
+		Now: p.now, PolicyUID: p.policy.UID, Plan: p.plan.Plan, Replicas: int(p.target.Replicas), Revision: p.target.Revision, StableNames: p.target.StableNames,
 		Unsettled: p.target.RollingOut || p.target.Scaling, Footing: p.target.Footing, Pods: p.target.Pods,
 		Hold: p.policy.Spec.Suspend == v1alpha1.SuspendHold, RecentLength: p.recentLength,
 	}
@@ -119,11 +120,31 @@ func (p *pass) trialSummary() summary {
 		}
 		return underWay(v1alpha1.ReasonPromoting, fmt.Sprintf("trial %d proved %s: the other pods follow", trial.Number, candidate))
 	case v1alpha1.StageReverting:
+		if len(p.decision.Pinned) > 0 {
+			return stalled(v1alpha1.ReasonPendingUpdate, leftBehind(p.decision.Pinned))
+		}
 		return underWay(v1alpha1.ReasonReverting, fmt.Sprintf("trial %d of %s goes back: %s: %s", trial.Number, candidate, trial.End.Reason, trial.End.Message))
 	default:
 		return underWay(v1alpha1.ReasonTrialRunning, fmt.Sprintf("trial %d tries %s: step %d of %d%s", trial.Number, candidate, min(int(trial.Step)+1, len(p.plan.Steps)), len(p.plan.Steps), p.trialNotes()))
 	}
 }
+
+// leftBehind names pods that gopacer would take back and may not.
+func leftBehind(pods []rollout.Pod) string {
+	names := make([]string, 0, len(pods))
+	for _, pod := range pods[:min(len(pods), mostNamed)] {
+		names = append(names, pod.Name)
+	}
+	more := ""
+	if len(pods) > mostNamed {
+		more = fmt.Sprintf(" and %d more", len(pods)-mostNamed)
+	}
+	return fmt.Sprintf("pods %s%s still run what gopacer gave them, and their successors would be of another template: delete them once they may be",
+		strings.Join(names, ", "), more)
+}
+
+// mostNamed is how many pods a message names.
+const mostNamed = 5
 
 // trialNotes are what a person should know of a running trial beside its step.
 func (p *pass) trialNotes() string {

@@ -22,7 +22,7 @@ import (
 	"github.com/gopacer/gopacer/internal/admission"
 )
 
-// world is a namespace of a real API server in which the test plays the Deployment controller, the kubelet and Prometheus, under a
+// world is a namespace of a real API server in which the test plays the controllers of workloads, the kubelet and Prometheus, under a
 // clock of its own. New pods pass the real webhook's handler.
 type world struct {
 	t         *testing.T
@@ -57,7 +57,7 @@ func newWorld(t *testing.T) *world {
 func newWorldInMemory(t *testing.T) *world {
 	t.Helper()
 	server := fake.NewClientBuilder().WithScheme(newScheme()).
-		WithStatusSubresource(&v1alpha1.RuntimeTuningPolicy{}, &corev1.Pod{}, &appsv1.Deployment{}).
+		WithStatusSubresource(&v1alpha1.RuntimeTuningPolicy{}, &corev1.Pod{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}).
 		WithIndex(&v1alpha1.RuntimeTuningPolicy{}, "spec.targetRef.name", func(object client.Object) []string {
 			return []string{object.(*v1alpha1.RuntimeTuningPolicy).Spec.TargetRef.Name}
 		}).Build()

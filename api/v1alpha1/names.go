@@ -54,6 +54,7 @@ const (
 	// Ready=False, Stalled=True: a person must change something.
 
 	ReasonTargetNotFound     = "TargetNotFound"
+	ReasonPendingUpdate      = "PendingUpdate" // pods of two templates run until a person acts
 	ReasonContainerNotFound  = "ContainerNotFound"
 	ReasonContainerAmbiguous = "ContainerAmbiguous"
 	ReasonProviderNotFound   = "ProviderNotFound"

@@ -55,7 +55,7 @@ type TargetReference struct {
 	APIVersion string `json:"apiVersion"`
 	// kind of the target.
 	// +required
-	// +kubebuilder:validation:Enum=Deployment
+	// +kubebuilder:validation:Enum=Deployment;StatefulSet;DaemonSet
 	Kind string `json:"kind"`
 	// name of the target.
 	// +required

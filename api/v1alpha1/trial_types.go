@@ -20,7 +20,7 @@ const (
 
 // Slot is the right of exactly one pod, of one revision, to start with the candidate.
 type Slot struct {
-	// id is the end of the pod's name, and is never used again.
+	// id is never used again. Where new pods have no names of their own, it is the end of the pod's name.
 	// +required
 	// +kubebuilder:validation:MinLength=8
 	// +kubebuilder:validation:MaxLength=8
@@ -28,10 +28,13 @@ type Slot struct {
 	// podUID of the pod that took the slot; absent while the slot is open.
 	// +optional
 	PodUID types.UID `json:"podUID,omitempty"`
-	// podName of the pod that took the slot.
+	// podName of the pod that took the slot, or, with a StatefulSet, that may take it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	PodName string `json:"podName,omitempty"`
+	// replaces is, while a StatefulSet's slot is open, the UID of the pod that has podName but not the slot.
+	// +optional
+	Replaces types.UID `json:"replaces,omitempty"`
 }
 
 // CohortPod is a pod that is compared with the canary pods.
@@ -155,7 +158,7 @@ type Trial struct {
 	// previous is the baseline to go back to.
 	// +required
 	Previous Baseline `json:"previous,omitzero"`
-	// revision is the UID of the ReplicaSet whose pods may take slots.
+	// revision whose pods may take slots: the UID of their ReplicaSet, or their label controller-revision-hash.
 	// +required
 	Revision types.UID `json:"revision"`
 	// stage is where the trial stands.
@@ -190,6 +193,10 @@ type Trial struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	SlotsOpened int64 `json:"slotsOpened,omitempty"`
+	// misses counts the pods of this step that came up under the name of an open slot without the candidate.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Misses int32 `json:"misses,omitempty"`
 	// controls are the pods that the canary pods are compared with.
 	// +optional
 	// +listType=map

@@ -33,7 +33,7 @@ func TestPodsStartWithoutWebhook(t *testing.T) {
 
 type panicking struct{ fixedPolicies }
 
-func (panicking) ForTarget(context.Context, string, string, string) ([]v1alpha1.RuntimeTuningPolicy, error) {
+func (panicking) ForTarget(context.Context, string, v1alpha1.TargetReference) ([]v1alpha1.RuntimeTuningPolicy, error) {
 	panic("as the test asks")
 }
 
@@ -97,7 +97,7 @@ func TestClusterPolicies(t *testing.T) {
 	}
 	policies := s.policies()
 	for target, want := range map[string][]string{"checkout": {"one", "three"}, "cart": {"two"}, "check": nil} {
-		found, err := policies.ForTarget(t.Context(), s.namespace, "Deployment", target)
+		found, err := policies.ForTarget(t.Context(), s.namespace, v1alpha1.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: target})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +113,14 @@ func TestClusterPolicies(t *testing.T) {
 			t.Errorf("policies for %s (-want +got):\n%s", target, diff)
 		}
 	}
-	if found, err := policies.ForTarget(t.Context(), s.namespace, "StatefulSet", "checkout"); err != nil || len(found) > 0 {
-		t.Errorf("policies for another kind: %v, %v", found, err)
+	for _, test := range []struct {
+		apiVersion, kind string
+		want             int
+	}{{"apps/v1", "StatefulSet", 0}, {"example.com/v1", "Deployment", 0}, {"apps/v1beta1", "Deployment", 2}} {
+		target := v1alpha1.TargetReference{APIVersion: test.apiVersion, Kind: test.kind, Name: "checkout"}
+		if found, err := policies.ForTarget(t.Context(), s.namespace, target); err != nil || len(found) != test.want {
+			t.Errorf("%d policies for %+v, want %d: %v", len(found), target, test.want, err)
+		}
 	}
 
 	live, err := policies.Live(t.Context(), types.NamespacedName{Namespace: s.namespace, Name: "two"})

@@ -1,8 +1,9 @@
 package admission
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/settings"
@@ -60,7 +61,7 @@ func Decide(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy) Decision {
 }
 
 // Candidate offers the candidate of the policy's trial to a pod, if a trial is open to it. The slots that it names are those that the policy
-// shows as open: whoever grants one must read the policy from the API server first.
+// shows as open to it: whoever grants one must read the policy from the API server first.
 func Candidate(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy) (Offer, bool) {
 	if !trialOpen(pod, policy) {
 		return Offer{}, false
@@ -76,7 +77,7 @@ func Candidate(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy) (Offer, bo
 	}
 	offer := Offer{Policy: policy.Name, Container: container.Name, Settings: candidate}
 	for _, slot := range trial.Slots {
-		if slot.PodUID == "" {
+		if mayTake(pod, slot) {
 			offer.Slots = append(offer.Slots, slot.ID)
 		}
 	}
@@ -91,10 +92,21 @@ func trialOpen(pod *corev1.Pod, policy *v1alpha1.RuntimeTuningPolicy) bool {
 	if policy.Spec.Mode != v1alpha1.ModeAuto || policy.Spec.Suspend == v1alpha1.SuspendRevert {
 		return false
 	}
-	deployment, revision, ok := workload.OwnerOf(pod)
-	ofTarget := ok && policy.Spec.TargetRef.Kind == workload.KindDeployment && policy.Spec.TargetRef.Name == deployment
-	// The slot's id becomes the end of a generated name; a pod that has a name keeps it, and so can take no slot.
-	return ofTarget && revision == trial.Revision && revision != types.UID("") && pod.GenerateName != "" && pod.Name == ""
+	targets, revision := workload.TargetsOf(pod)
+	ofTarget := slices.ContainsFunc(targets, func(target v1alpha1.TargetReference) bool { return workload.SameTarget(target, policy.Spec.TargetRef) })
+	return ofTarget && revision == trial.Revision && revision != ""
+}
+
+// mayTake says that a slot is open to a pod. A slot's id becomes the end of a generated name. A pod that has a name keeps it, and so can take a
+// slot of that name alone, as package rollout opens them for a StatefulSet.
+func mayTake(pod *corev1.Pod, slot v1alpha1.Slot) bool {
+	switch {
+	case slot.PodUID != "":
+		return false
+	case slot.PodName != "":
+		return pod.Name == slot.PodName
+	}
+	return pod.Name == "" && pod.GenerateName != ""
 }
 
 // stand finds the tuned container of a pod, and what settings that were proven on a footing become on it.

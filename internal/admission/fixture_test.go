@@ -94,10 +94,10 @@ type fixedPolicies struct {
 	live     func(context.Context) (*v1alpha1.RuntimeTuningPolicy, error)
 }
 
-func (f fixedPolicies) ForTarget(_ context.Context, namespace, kind, name string) ([]v1alpha1.RuntimeTuningPolicy, error) {
+func (f fixedPolicies) ForTarget(_ context.Context, namespace string, target v1alpha1.TargetReference) ([]v1alpha1.RuntimeTuningPolicy, error) {
 	var named []v1alpha1.RuntimeTuningPolicy
 	for _, policy := range f.cached {
-		if policy.Namespace == namespace && policy.Spec.TargetRef.Kind == kind && policy.Spec.TargetRef.Name == name {
+		if policy.Namespace == namespace && policy.Spec.TargetRef == target {
 			named = append(named, policy)
 		}
 	}

@@ -81,23 +81,30 @@ func (h *Handler) Handle(ctx context.Context, request admission.Request) admissi
 
 // decide reads what is needed. Along with an error it returns what the pod starts with all the same.
 func (h *Handler) decide(ctx context.Context, request admission.Request, pod *corev1.Pod) (Decision, error) {
-	deployment, _, ok := workload.OwnerOf(pod)
-	if !ok {
-		return Decision{}, nil
-	}
-	policies, err := h.policies.ForTarget(ctx, request.Namespace, workload.KindDeployment, deployment)
-	if err != nil {
-		return Decision{}, err
-	}
-	policy := workload.Ruling(policies)
+	policy, err := h.ruling(ctx, request.Namespace, pod)
 	if policy == nil {
-		return Decision{}, nil
+		return Decision{}, err
 	}
 	_, open := Candidate(pod, policy)
 	if !open || ptr.Deref(request.DryRun, false) {
 		return Decide(pod, policy), nil
 	}
 	return h.decideLive(ctx, pod, policy)
+}
+
+// ruling is the policy that rules the pod's target; nil where there is none.
+func (h *Handler) ruling(ctx context.Context, namespace string, pod *corev1.Pod) (*v1alpha1.RuntimeTuningPolicy, error) {
+	targets, _ := workload.TargetsOf(pod)
+	for _, target := range targets {
+		policies, err := h.policies.ForTarget(ctx, namespace, target)
+		if err != nil {
+			return nil, err
+		}
+		if policy := workload.Ruling(policies); policy != nil {
+			return policy, nil
+		}
+	}
+	return nil, nil
 }
 
 // decideLive grants a slot by what the API server says now: the cache may not have heard yet that the slots are closed.
@@ -113,7 +120,7 @@ func (h *Handler) decideLive(ctx context.Context, pod *corev1.Pod, cached *v1alp
 	}
 	if offer, open := Candidate(pod, live); open {
 		for _, slot := range offer.Slots {
-			if h.grants.claim(live.UID, slot) {
+			if pod.Name != "" || h.grants.claim(live.UID, slot) { // no other pod can have the name
 				return offer.Canary(slot), nil
 			}
 		}

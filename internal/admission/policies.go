@@ -8,12 +8,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/workload"
 )
 
 // Policies is where the webhook finds policies.
 type Policies interface {
 	// ForTarget returns the policies that name a target. It may lag behind the API server.
-	ForTarget(ctx context.Context, namespace, kind, name string) ([]v1alpha1.RuntimeTuningPolicy, error)
+	ForTarget(ctx context.Context, namespace string, target v1alpha1.TargetReference) ([]v1alpha1.RuntimeTuningPolicy, error)
 	// Live returns a policy as the API server has it now.
 	Live(ctx context.Context, name types.NamespacedName) (*v1alpha1.RuntimeTuningPolicy, error)
 }
@@ -41,14 +42,14 @@ type ClusterPolicies struct {
 var _ Policies = ClusterPolicies{}
 
 // ForTarget implements Policies by the cache.
-func (c ClusterPolicies) ForTarget(ctx context.Context, namespace, kind, name string) ([]v1alpha1.RuntimeTuningPolicy, error) {
+func (c ClusterPolicies) ForTarget(ctx context.Context, namespace string, target v1alpha1.TargetReference) ([]v1alpha1.RuntimeTuningPolicy, error) {
 	var list v1alpha1.RuntimeTuningPolicyList
-	if err := c.Cache.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{targetNameField: name}); err != nil {
-		return nil, fmt.Errorf("list the policies for %s %s/%s: %w", kind, namespace, name, err)
+	if err := c.Cache.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{targetNameField: target.Name}); err != nil {
+		return nil, fmt.Errorf("list the policies for %s %s/%s: %w", target.Kind, namespace, target.Name, err)
 	}
 	var policies []v1alpha1.RuntimeTuningPolicy
 	for _, policy := range list.Items {
-		if policy.Spec.TargetRef.Kind == kind {
+		if workload.SameTarget(policy.Spec.TargetRef, target) {
 			policies = append(policies, policy)
 		}
 	}

@@ -14,7 +14,7 @@ func Strip(pod *corev1.Pod) {
 	delete(pod.Annotations, v1alpha1.AnnotationSettings)
 }
 
-// Write carries a decision out on a pod: the environment of one container, the marks for people, and a canary's name.
+// Write carries a decision out on a pod: the environment of one container, the marks for people, and the name of a canary that has none.
 func (d Decision) Write(pod *corev1.Pod) {
 	if d.Result != ResultBaseline && d.Result != ResultCanary {
 		return
@@ -34,6 +34,8 @@ func (d Decision) Write(pod *corev1.Pod) {
 	pod.Annotations[v1alpha1.AnnotationSettings] = d.Settings.Canonical()
 	if d.Result == ResultCanary {
 		pod.Labels[v1alpha1.LabelCohort] = v1alpha1.CohortCanary
-		pod.Name = rollout.PodName(pod.GenerateName, d.Slot)
+		if pod.Name == "" {
+			pod.Name = rollout.PodName(pod.GenerateName, d.Slot)
+		}
 	}
 }

@@ -34,6 +34,9 @@ func (m *manager) checkWorld() {
 			continue
 		}
 		id := pod.Name[max(0, len(pod.Name)-slotIDLength):]
+		if m.stable {
+			id = m.latestFor(pod.Name)
+		}
 		closedAt, closed := m.closed[id]
 		switch holder, known := m.slotIDs[id]; {
 		case !known:
@@ -186,7 +189,8 @@ func (m *manager) checkScope(before v1alpha1.Trial, view View, decision Decision
 			m.violate("I7", "pod %s has the new baseline and is replaced", pod.Name)
 		case before.Stage == v1alpha1.StageReverting && !slot && (!candidate || candidate && m.footings[pod.Revision].Declared == m.candidate):
 			m.violate("I7", "pod %s does not run the candidate and is replaced in a revert", pod.Name)
-		case before.Stage != v1alpha1.StageReverting && !candidate && !pod.Ready && !pod.CreatedAt.Before(epoch) && pod.CreatedAt.Equal(pod.ReadyChangedAt):
+		case before.Stage != v1alpha1.StageReverting && !candidate && !pod.Ready && !pod.CreatedAt.Before(epoch) && pod.CreatedAt.Equal(pod.ReadyChangedAt) &&
+			view.Now.Sub(pod.CreatedAt) < ProgressDeadline:
 			m.violate("I7", "pod %s is replaced while it starts", pod.Name)
 		case m.hold && before.Stage != v1alpha1.StageReverting && !candidate:
 			m.violate("I7", "pod %s is replaced while on hold", pod.Name)

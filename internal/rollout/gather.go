@@ -61,7 +61,7 @@ func (m *machine) gatherPods() bool {
 	if m.trial.VerifiedAt != nil || m.gathered() {
 		return false
 	}
-	switch misses := len(m.misses()); {
+	switch misses := len(m.misses()) + int(m.trial.Misses); {
 	case m.Hold:
 		return true
 	case m.overdue():
@@ -99,15 +99,18 @@ func (m *machine) latest(pods []Pod) time.Time {
 
 // isFreshBaseline says that a pod started within the trial, of its revision, with the baseline.
 func (m *machine) isFreshBaseline(pod Pod) bool {
-	return pod.Revision == m.trial.Revision && !pod.CreatedAt.Before(m.trial.StartedAt.Time) && m.slotOf(pod) == nil && runs(pod, m.baselineOf(pod))
+	return pod.Revision == m.trial.Revision && !pod.CreatedAt.Before(m.trial.StartedAt.Time) && m.slotOf(pod) == nil && !m.isAimedAt(pod) &&
+		runs(pod, m.baselineOf(pod))
 }
 
 // misses are pods that started without the candidate while a slot was open, or with neither candidate nor baseline. Those of the second
-// in which the slots opened are left out: the webhook may not have heard of them yet.
+// in which the slots opened are left out: the webhook may not have heard of them yet. Where a slot is for one name, trial.misses counts the
+// pods of that name, and others had no slot to take.
 func (m *machine) misses() []Pod {
+	missed := m.openCount() > 0 && !m.StableNames
 	return m.pick(func(pod Pod) bool {
 		return pod.Revision == m.trial.Revision && pod.CreatedAt.After(m.trial.StepStartedAt.Time) && m.slotOf(pod) == nil && !m.isControl(pod) &&
-			(m.openCount() > 0 || !runs(pod, m.baselineOf(pod)))
+			!m.isAimedAt(pod) && (missed || !runs(pod, m.baselineOf(pod)))
 	})
 }
 
@@ -137,7 +140,7 @@ func (m *machine) isStarting(pod Pod) bool {
 // that is still starting is not given up.
 func (m *machine) replaceable(n int) []Pod {
 	pods := m.pick(func(pod Pod) bool {
-		return pod.Revision == m.trial.Revision && m.slotOf(pod) == nil && !m.isControl(pod) && !m.isStarting(pod)
+		return pod.Revision == m.trial.Revision && m.slotOf(pod) == nil && !m.isControl(pod) && !m.isStarting(pod) && m.makesRoom(pod)
 	})
 	slices.SortFunc(pods, func(a, b Pod) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Name, b.Name))
@@ -158,7 +161,7 @@ func (m *machine) affordable(wanted []Pod) []Pod {
 }
 
 // Affordable are the first of the wanted pods that may go down now: never more of the target's pods are down than maxUnavailable says,
-// whatever brought the others down. A pod that is down already costs nothing.
+// whatever brought the others down. A pod that is down already costs nothing. A pinned pod never goes.
 func Affordable(plan Plan, replicas int, all, wanted []Pod) []Pod {
 	budget := plan.Unavailable(replicas) - replicas
 	for _, pod := range all {
@@ -169,6 +172,9 @@ func Affordable(plan Plan, replicas int, all, wanted []Pod) []Pod {
 	budget = min(budget, plan.Unavailable(replicas))
 	var affordable []Pod
 	for _, pod := range wanted {
+		if pod.Pinned {
+			continue
+		}
 		if !pod.Ready {
 			affordable = append(affordable, pod)
 		} else if budget > 0 {

@@ -116,6 +116,7 @@ func newMachine(trial v1alpha1.Trial, view View) (*machine, error) {
 		return nil, fmt.Errorf("read the candidate of trial %d from the policy's status: %w", trial.Number, err)
 	}
 	m := &machine{View: view, trial: trial.DeepCopy(), candidate: candidate}
+	m.Recent, m.Evidence = withoutPredecessors(m.Recent, m.Pods), withoutPredecessors(m.Evidence, m.Pods)
 	m.decision.Wait = max(min(view.Plan.Interval, GuardInterval), shortestWait) // a spec that can't be read has no interval
 	m.decision.Trial = m.trial
 	return m, nil

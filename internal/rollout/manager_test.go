@@ -25,8 +25,10 @@ type manager struct {
 	// passed are the steps whose passing was written, shown the ids that ever were.
 	passed  []int32
 	slotIDs map[string]types.UID
-	closed  map[string]time.Time
-	looks   int
+	// slotNames are the names that slots were for, slots in the order in which they opened.
+	slotNames []openedFor
+	closed    map[string]time.Time
+	looks     int
 	// promoted says that the trial came to stage Promoting.
 	promoted bool
 	// evictions that were asked for.

@@ -13,8 +13,10 @@ import (
 type Pod struct {
 	UID  types.UID
 	Name string
-	// Revision is the UID of the ReplicaSet that controls the pod.
-	Revision  types.UID
+	// Revision of the pod template: the UID of the ReplicaSet that controls the pod, or its controller-revision-hash.
+	Revision types.UID
+	// Pinned says that a successor would be of another revision, which only a person may want: the pod is never replaced.
+	Pinned    bool
 	CreatedAt time.Time
 	// FirstReadyAt is when the pod became Ready; zero while it is not, and once a container of it has restarted, since the API server tells the
 	// latest change only.

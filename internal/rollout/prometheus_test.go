@@ -49,6 +49,9 @@ func (w *world) window(length time.Duration, candidate settings.Settings) *signa
 	for i, pod := range w.pods {
 		running := w.now.Sub(pod.CreatedAt)
 		if running < 5*time.Second || w.data.fault == "nothing" {
+			if w.stable && pod.CreatedAt.After(epoch) {
+				window.Pods[pod.Name] = w.predecessor(pod)
+			}
 			continue // not scraped yet
 		}
 		window.Pods[pod.Name] = w.spoil(i, w.sample(pod, min(running, length), length, candidate))

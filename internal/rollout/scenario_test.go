@@ -42,6 +42,8 @@ type scenario struct {
 	// within is how long after that the trial may last, most how many pods may be evicted from then on.
 	within time.Duration
 	most   int
+	// unlikeStable says that a StatefulSet goes another way: it starts no other pod in the place of one that does not end.
+	unlikeStable bool
 }
 
 const (
@@ -84,7 +86,7 @@ var scenarios = []scenario{
 	{name: "paused rollout", when: gathering, do: kinds["paused rollout"], result: goesBack, reason: v1alpha1.ReasonProgressDeadlineExceeded, within: 12 * minute, most: 2},
 	{name: "suspended", when: warm, do: kinds["suspend"], result: goesBack, reason: v1alpha1.ReasonSuspended, within: 2 * minute, most: 3},
 	{name: "evictions denied", when: atOnce, do: kinds["evictions denied"], result: goesBack, reason: v1alpha1.ReasonProgressDeadlineExceeded, within: 12 * minute, most: 600},
-	{name: "node lost in a revert", when: warm, do: both("stuck node", "suspend"), result: goesBack, reason: v1alpha1.ReasonSuspended, within: 11 * minute, most: 3},
+	{name: "node lost in a revert", when: warm, do: both("stuck node", "suspend"), result: goesBack, reason: v1alpha1.ReasonSuspended, within: 11 * minute, most: 3, unlikeStable: true},
 
 	{name: "waves: restart", when: inWaves, do: kinds["restart of canary"], result: goesBack, reason: v1alpha1.ReasonRestarted, within: 3 * minute, most: 5},
 	{name: "waves: slow", when: inWaves, do: kinds["candidate slow"], result: goesBack, reason: v1alpha1.ReasonLatencyBreached, within: 3 * minute, most: 8},
@@ -131,13 +133,18 @@ func onlyOneNeverReady(m *manager) {
 
 func TestScenarios(t *testing.T) {
 	for _, test := range scenarios {
-		t.Run(test.name, func(t *testing.T) { test.play(t) })
+		t.Run(test.name, func(t *testing.T) { test.play(t, false) })
+		if !test.unlikeStable {
+			t.Run("StatefulSet: "+test.name, func(t *testing.T) { test.play(t, true) })
+		}
 	}
 }
 
 // play lets a trial go on until the moment, then does what is done, and looks at how it ends.
-func (s scenario) play(t *testing.T) {
-	m := newManager(newWorld(1, 6), bold, &promoted)
+func (s scenario) play(t *testing.T, stable bool) {
+	w := newWorld(1, 6)
+	w.stable = stable
+	m := newManager(w, bold, &promoted)
 	m.trace = t.Logf
 	if !m.reach(s.when, 20*time.Minute) {
 		t.Fatal("the trial never came to the moment")

@@ -11,11 +11,7 @@ import (
 // sceneAt is a trial of bold on six pods that run promoted, at the moment.
 func sceneAt(t *testing.T, when moment) *manager {
 	t.Helper()
-	m := newManager(newWorld(1, 6), bold, &promoted)
-	if !m.reach(when, 20*time.Minute) {
-		t.Fatal("the trial never came to the moment")
-	}
-	return m
+	return newWorld(1, 6).sceneAt(t, when)
 }
 
 // look takes the trial one look further, after an edit, and writes nothing. Windows are those of the edited trial's time.

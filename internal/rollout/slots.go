@@ -92,11 +92,13 @@ func (m *machine) bindSlots() bool {
 	for _, slot := range m.trial.Slots {
 		pod, found := m.podIn(slot)
 		switch {
-		case !found && slot.PodUID == "":
+		case !found && slot.PodUID == "" && !m.outOfReach(slot):
 			kept = append(kept, slot)
 		case !found || pod.Terminating:
 			m.restartStep()
 			m.changed()
+		case slot.PodUID == "" && named(slot) && !runs(pod, m.candidate):
+			kept = append(kept, m.miss(slot, pod))
 		case slot.PodUID == "":
 			kept = append(kept, v1alpha1.Slot{ID: slot.ID, PodUID: pod.UID, PodName: pod.Name})
 			m.changed()
@@ -108,15 +110,22 @@ func (m *machine) bindSlots() bool {
 	return false
 }
 
-// podIn is the pod that took a slot: known by its UID, or, before that is recorded, by its name, which only admission gives.
+// podIn is the pod that took a slot: known by its UID, or, before that is recorded, by its name, which only admission gives, or which the slot
+// is for.
 func (m *machine) podIn(slot v1alpha1.Slot) (Pod, bool) {
 	for _, pod := range m.Pods {
-		named := strings.HasSuffix(pod.Name, slot.ID) && pod.Revision == m.trial.Revision
-		if pod.UID == slot.PodUID || slot.PodUID == "" && named {
+		if slot.PodUID != "" && pod.UID == slot.PodUID || slot.PodUID == "" && pod.Revision == m.trial.Revision && mayHold(slot, pod) {
 			return pod, true
 		}
 	}
 	return Pod{}, false
+}
+
+func mayHold(slot v1alpha1.Slot, pod Pod) bool {
+	if named(slot) {
+		return pod.Name == slot.PodName && pod.UID != slot.Replaces
+	}
+	return strings.HasSuffix(pod.Name, slot.ID)
 }
 
 // revertIfUndone: a pod with a slot was given the candidate. Where it does not have it, another webhook has undone that, or the policy now
@@ -139,7 +148,7 @@ func (m *machine) revertIfUndone() bool {
 func (m *machine) restartStep() {
 	m.trial.StepStartedAt = m.now()
 	m.trial.VerifiedAt, m.trial.WarmAt, m.trial.LastDataAt = nil, nil, nil
-	m.trial.GoodWindows, m.trial.BadWindows = 0, nil
+	m.trial.GoodWindows, m.trial.BadWindows, m.trial.Misses = 0, nil, 0
 }
 
 func (m *machine) wantedCanaries() int { return m.Plan.CanaryPods(int(m.trial.Step), m.Replicas) }
@@ -155,14 +164,28 @@ func (m *machine) openSlots() bool {
 	if m.tooManyLost() {
 		return m.revertLost()
 	}
-	for len(m.trial.Slots) < want {
-		m.trial.SlotsOpened++
-		m.trial.Slots = append(m.trial.Slots, v1alpha1.Slot{ID: slotID(m.PolicyUID, m.trial)})
+	opened := m.newSlots(want - len(m.trial.Slots))
+	if len(opened) == 0 {
+		return false
 	}
+	m.trial.Slots = append(m.trial.Slots, opened...)
 	m.restartStep() // pods that were born before could not take a slot, and are no sign that admission fails
 	m.changed()
 	m.event(v1alpha1.EventStepStarted, "trial %d, step %d of %d: %d canary pods", m.trial.Number, m.trial.Step+1, len(m.Plan.Steps), want)
 	return m.wait()
+}
+
+// newSlots spends as many ids.
+func (m *machine) newSlots(count int) []v1alpha1.Slot {
+	opened := make([]v1alpha1.Slot, count)
+	if m.StableNames {
+		opened = m.namedSlots(count)
+	}
+	for i := range opened {
+		m.trial.SlotsOpened++
+		opened[i].ID = slotID(m.PolicyUID, m.trial)
+	}
+	return opened
 }
 
 // tooManyLost bounds how often a trial begins a step anew. Every slot that was given up has spent an id, and so has every lost control pod.

@@ -24,8 +24,10 @@ type View struct {
 	Plan      Plan
 	// Replicas that the target should have.
 	Replicas int
-	// Revision is the UID of the target's current ReplicaSet.
+	// Revision is the target's current one.
 	Revision types.UID
+	// StableNames says that a pod's successor has its name.
+	StableNames bool
 	// Unsettled says that a rollout or scaling of the target is going on: nothing is replaced meanwhile.
 	Unsettled bool
 	Footing   settings.Footing
@@ -76,6 +78,8 @@ type Decision struct {
 	Changed bool
 	// Replace are pods to evict.
 	Replace []Pod
+	// Pinned are pods to take back that can't be replaced: a person must.
+	Pinned []Pod
 	// Relabel are pods whose cohort label is not what it should be.
 	Relabel []Relabel
 	Events  []Event

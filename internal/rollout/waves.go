@@ -169,6 +169,9 @@ func (m *machine) takeBack() bool {
 			going = true
 		default:
 			left = append(left, pod)
+			if pod.Pinned {
+				m.decision.Pinned = append(m.decision.Pinned, pod)
+			}
 		}
 	}
 	m.decision.Replace = Affordable(m.Plan, m.Replicas, m.Pods, left)

@@ -36,9 +36,12 @@ func (w *world) asOf(at time.Time) written {
 
 // admit models the API server and the webhook: it grants an open slot by what it knows of the status, which may be old, and else gives the
 // baseline. The pod is stored within 34 s after the status said so.
-func (w *world) admit(revision types.UID) creation {
+func (w *world) admit(revision types.UID, name string) creation {
 	w.births++
-	c := creation{at: w.now, name: fmt.Sprintf("shop-%s-r%04d", revision, w.births), revision: revision, settings: w.footings[revision].Declared}
+	c := creation{at: w.now, name: name, revision: revision, settings: w.footings[revision].Declared}
+	if name == "" {
+		c.name = fmt.Sprintf("shop-%s-r%04d", revision, w.births)
+	}
 	if w.webhookDown {
 		return c
 	}
@@ -51,8 +54,11 @@ func (w *world) admit(revision types.UID) creation {
 	}
 	status := w.asOf(w.now.Add(-stale))
 	c.settings = w.baselineFor(status, revision)
-	if id, candidate, ok := w.grant(status, revision); ok {
-		c.name, c.settings = PodName(fmt.Sprintf("shop-%s-", revision), id), candidate
+	if id, candidate, ok := w.grant(status, revision, name); ok {
+		c.settings = candidate
+		if name == "" {
+			c.name = PodName(fmt.Sprintf("shop-%s-", revision), id)
+		}
 		switch w.undone {
 		case "settings":
 			c.settings = settings.Settings{GOGC: 33}
@@ -82,7 +88,7 @@ func (w *world) baselineFor(status written, revision types.UID) settings.Setting
 	return declared
 }
 
-func (w *world) grant(status written, revision types.UID) (id string, candidate settings.Settings, granted bool) {
+func (w *world) grant(status written, revision types.UID, name string) (id string, candidate settings.Settings, granted bool) {
 	trial := status.trial
 	if trial == nil || trial.Stage != v1alpha1.StageCanary || trial.Revision != revision || w.gone {
 		return "", settings.Settings{}, false
@@ -97,7 +103,10 @@ func (w *world) grant(status written, revision types.UID) (id string, candidate 
 	}
 	for _, slot := range trial.Slots {
 		claimed := w.now.Before(w.claims[slot.ID]) && !w.chance(w.doubleGrant)
-		if slot.PodUID == "" && !claimed {
+		switch {
+		case slot.PodUID == "" && slot.PodName != "" && slot.PodName == name:
+			return slot.ID, candidate, true
+		case slot.PodUID == "" && slot.PodName == "" && !claimed:
 			w.claims[slot.ID] = w.now.Add(5 * time.Second)
 			return slot.ID, candidate, true
 		}

@@ -59,7 +59,7 @@ type habits struct {
 	late, stale, doubleGrant float64
 }
 
-// world is one Deployment with its ReplicaSets, the webhook, and Prometheus, in memory, second by second.
+// world is one Deployment with its ReplicaSets, or a StatefulSet, with the webhook and Prometheus, in memory, second by second.
 type world struct {
 	habits
 	random   *rand.Rand
@@ -76,6 +76,8 @@ type world struct {
 	statuses []written
 	stop     *Stop
 	gone     bool // the policy is being deleted
+	// stable says that it is a StatefulSet.
+	stable bool
 	conditions
 	data dataConditions
 }
@@ -100,7 +102,11 @@ func newWorld(seed uint64, replicas int) *world {
 // populate fills the world with old pods that run the settings.
 func (w *world) populate(running settings.Settings) {
 	for i := range w.replicas {
-		pod := w.store(creation{name: fmt.Sprintf("shop-1-old%02d", i), revision: w.revision, settings: running})
+		name := fmt.Sprintf("shop-1-old%02d", i)
+		if w.stable {
+			name = ordinalName(i)
+		}
+		pod := w.store(creation{name: name, revision: w.revision, settings: running})
 		pod.CreatedAt = epoch.Add(-time.Hour)
 		pod.Ready, pod.ReadyChangedAt = true, epoch.Add(-time.Hour)
 		pod.readyAt = pod.ReadyChangedAt
@@ -123,6 +129,10 @@ func (w *world) tick() {
 		}
 	}
 	w.land()
+	if w.stable {
+		w.replicateInOrder()
+		return
+	}
 	for revision := range w.footings {
 		w.replicate(revision)
 	}
@@ -167,7 +177,7 @@ func (w *world) replicate(revision types.UID) {
 		}
 	}
 	for ; missing > 0 && !w.now.Before(w.backoff); missing-- {
-		w.creating = append(w.creating, w.admit(revision))
+		w.creating = append(w.creating, w.admit(revision, ""))
 	}
 	w.land()
 	slices.SortStableFunc(active, func(a, b *worldPod) int {
@@ -179,13 +189,6 @@ func (w *world) replicate(revision types.UID) {
 	for _, pod := range active[:max(0, len(active)-w.desired(revision))] {
 		w.terminate(pod)
 	}
-}
-
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (w *world) active(revision types.UID) []*worldPod {
@@ -240,6 +243,10 @@ func (w *world) view() View {
 	view := View{
 		Now: w.now, PolicyUID: policyUID, Plan: w.plan, Replicas: w.replicas, Revision: w.revision, Unsettled: w.unsettled(),
 		Footing: w.footings[w.revision], Stop: w.stop, Hold: w.hold, RecentLength: recentLength,
+		StableNames: w.stable,
+	}
+	if w.stable {
+		view.Plan.MaxUnavailable = intstr.FromInt32(1)
 	}
 	for _, pod := range w.pods {
 		view.Pods = append(view.Pods, pod.Pod)

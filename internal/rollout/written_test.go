@@ -66,6 +66,9 @@ func (m *manager) checkSlots(before, after v1alpha1.Trial) {
 			m.violate("I1", "slot id %q was used before", slot.ID)
 		}
 		ids[slot.ID] = true
+		if !known {
+			m.slotNames = append(m.slotNames, openedFor{slot.PodName, slot.ID})
+		}
 		m.slotIDs[slot.ID] = slot.PodUID
 	}
 	for _, slot := range before.Slots {

@@ -3,7 +3,6 @@ package workload
 import (
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
@@ -12,10 +11,10 @@ import (
 
 // checkAsked refuses a target whose container can't be given what the policy asks for, tries, or has promoted. What the policy leaves to the
 // template is no matter, and what does not stand on the container as it is ends elsewhere.
-func checkAsked(policy *v1alpha1.RuntimeTuningPolicy, deployment *appsv1.Deployment, container *corev1.Container, now settings.Footing) *Refusal {
+func (o owner) checkAsked(policy *v1alpha1.RuntimeTuningPolicy, container *corev1.Container, now settings.Footing) *Refusal {
 	for _, asked := range askedFor(policy, now) {
 		if err := asked.settings.CheckAgainst(container); err != nil {
-			return &Refusal{v1alpha1.ReasonUnmanageableEnv, fmt.Sprintf("Deployment %s: %v, or %s", deployment.Name, err, asked.cure)}
+			return &Refusal{v1alpha1.ReasonUnmanageableEnv, fmt.Sprintf("%s: %v, or %s", o.called, err, asked.cure)}
 		}
 	}
 	return nil

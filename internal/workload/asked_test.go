@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
@@ -82,7 +81,7 @@ func TestAssembleProcessorsFromLimit(t *testing.T) {
 			if test.change != nil {
 				test.change(policy)
 			}
-			got, err := assemble(policy, deployment, labels.Everything(), nil, nil)
+			got, err := assemble(policy, ofDeployment(deployment, nil, nil), nil)
 			reason := ""
 			if test.cure != "" {
 				reason = v1alpha1.ReasonUnmanageableEnv

@@ -11,23 +11,49 @@ import (
 	"github.com/gopacer/gopacer/api/v1alpha1"
 )
 
-// OwnerOf tells the Deployment that a pod belongs to, and its revision, from the pod alone: a ReplicaSet of a Deployment is named after it and
-// the hash of the pod template (k8s.io/kubernetes/pkg/controller/deployment/sync.go, getNewReplicaSet). No look-up means that the first pods
-// of a new revision are not missed.
-func OwnerOf(pod *corev1.Pod) (deployment string, revision types.UID, ok bool) {
+// TargetsOf tells, from the pod alone, what a policy may name to mean a pod: the most likely first. It also gives the pod's revision. No
+// look-up means that the first pods of a new revision are not missed.
+//
+// A ReplicaSet of a Deployment is named after it and the hash of the pod template (k8s.io/kubernetes/pkg/controller/deployment/sync.go,
+// getNewReplicaSet). StatefulSets and DaemonSets control their pods themselves, and label them with their revision.
+func TargetsOf(pod *corev1.Pod) (targets []v1alpha1.TargetReference, revision types.UID) {
 	owner := metav1.GetControllerOf(pod)
-	if owner == nil || owner.Kind != "ReplicaSet" || owner.APIVersion != appsv1.SchemeGroupVersion.String() {
-		return "", "", false
+	if owner == nil || owner.APIVersion != appsv1.SchemeGroupVersion.String() {
+		return nil, ""
 	}
-	hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
-	if hash == "" {
-		return "", "", false
+	switch owner.Kind {
+	case "ReplicaSet":
+		hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+		if name, ok := strings.CutSuffix(owner.Name, "-"+hash); ok && hash != "" && name != "" {
+			return []v1alpha1.TargetReference{reference(KindDeployment, name)}, owner.UID
+		}
+	case KindStatefulSet, KindDaemonSet:
+		return []v1alpha1.TargetReference{reference(owner.Kind, owner.Name)}, revisionLabel(pod)
 	}
-	name, ok := strings.CutSuffix(owner.Name, "-"+hash)
-	if !ok || name == "" {
-		return "", "", false
+	return nil, ""
+}
+
+// revisionLabel is the name of the pod's ControllerRevision with StatefulSets, the end of that name with DaemonSets.
+func revisionLabel(pod *corev1.Pod) types.UID {
+	return types.UID(pod.Labels[appsv1.ControllerRevisionHashLabelKey])
+}
+
+// reference names a workload of Kubernetes' own.
+func reference(kind, name string) v1alpha1.TargetReference {
+	return v1alpha1.TargetReference{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: kind, Name: name}
+}
+
+// SameTarget says that two references mean one workload: versions of an API group are views of the same objects.
+func SameTarget(a, b v1alpha1.TargetReference) bool {
+	return a.Kind == b.Kind && a.Name == b.Name && groupOf(a.APIVersion) == groupOf(b.APIVersion)
+}
+
+func groupOf(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return ""
 	}
-	return name, owner.UID, true
+	return group
 }
 
 // Ruling is the policy that settles what the pods of a target run, out of all that name the target: the oldest, or the first by name among

@@ -1,44 +1,75 @@
 package workload
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 )
 
-func TestOwnerOf(t *testing.T) {
+func TestTargetsOf(t *testing.T) {
 	owner := func(apiVersion, kind, name string, controller bool) []metav1.OwnerReference {
-		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, UID: "revision", Controller: ptr.To(controller)}}
+		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, UID: "uid", Controller: ptr.To(controller)}}
 	}
-	hash := map[string]string{"pod-template-hash": "5d9c"}
+	hash, revision := map[string]string{"pod-template-hash": "5d9c"}, map[string]string{"controller-revision-hash": "7f8b"}
 	for name, test := range map[string]struct {
-		owners []metav1.OwnerReference
-		labels map[string]string
-		want   string
+		owners   []metav1.OwnerReference
+		labels   map[string]string
+		want     string
+		revision types.UID
 	}{
-		"a Deployment's":          {owner("apps/v1", "ReplicaSet", "checkout-5d9c", true), hash, "checkout"},
-		"a name with the hash":    {owner("apps/v1", "ReplicaSet", "shop-5d9c-5d9c", true), hash, "shop-5d9c"},
-		"nobody's":                {nil, hash, ""},
-		"owned, not controlled":   {owner("apps/v1", "ReplicaSet", "checkout-5d9c", false), hash, ""},
-		"a StatefulSet's":         {owner("apps/v1", "StatefulSet", "checkout-5d9c", true), hash, ""},
-		"a Job's":                 {owner("batch/v1", "Job", "checkout-5d9c", true), hash, ""},
-		"another API's":           {owner("example.com/v1", "ReplicaSet", "checkout-5d9c", true), hash, ""},
-		"an older version's":      {owner("extensions/v1beta1", "ReplicaSet", "checkout-5d9c", true), hash, ""},
-		"a bare ReplicaSet's":     {owner("apps/v1", "ReplicaSet", "checkout", true), nil, ""},
-		"a ReplicaSet by hand":    {owner("apps/v1", "ReplicaSet", "checkout-other", true), hash, ""},
-		"an Argo Rollout's":       {owner("apps/v1", "ReplicaSet", "checkout-5d9c", true), map[string]string{"rollouts-pod-template-hash": "5d9c"}, ""},
-		"nothing but the hash":    {owner("apps/v1", "ReplicaSet", "-5d9c", true), hash, ""},
-		"the hash without a dash": {owner("apps/v1", "ReplicaSet", "checkout5d9c", true), hash, ""},
+		"a Deployment's":          {owner("apps/v1", "ReplicaSet", "checkout-5d9c", true), hash, "Deployment checkout", "uid"},
+		"a name with the hash":    {owner("apps/v1", "ReplicaSet", "shop-5d9c-5d9c", true), hash, "Deployment shop-5d9c", "uid"},
+		"nobody's":                {nil, hash, "", ""},
+		"owned, not controlled":   {owner("apps/v1", "ReplicaSet", "checkout-5d9c", false), hash, "", ""},
+		"a StatefulSet's":         {owner("apps/v1", "StatefulSet", "checkout", true), revision, "StatefulSet checkout", "7f8b"},
+		"a DaemonSet's":           {owner("apps/v1", "DaemonSet", "checkout", true), revision, "DaemonSet checkout", "7f8b"},
+		"without a revision":      {owner("apps/v1", "StatefulSet", "checkout", true), hash, "StatefulSet checkout", ""},
+		"a Job's":                 {owner("batch/v1", "Job", "checkout-5d9c", true), hash, "", ""},
+		"another API's":           {owner("example.com/v1", "ReplicaSet", "checkout-5d9c", true), hash, "", ""},
+		"an older version's":      {owner("extensions/v1beta1", "ReplicaSet", "checkout-5d9c", true), hash, "", ""},
+		"a bare ReplicaSet's":     {owner("apps/v1", "ReplicaSet", "checkout", true), nil, "", ""},
+		"a ReplicaSet by hand":    {owner("apps/v1", "ReplicaSet", "checkout-other", true), hash, "", ""},
+		"an Argo Rollout's":       {owner("apps/v1", "ReplicaSet", "checkout-5d9c", true), map[string]string{"rollouts-pod-template-hash": "5d9c"}, "", ""},
+		"nothing but the hash":    {owner("apps/v1", "ReplicaSet", "-5d9c", true), hash, "", ""},
+		"the hash without a dash": {owner("apps/v1", "ReplicaSet", "checkout5d9c", true), hash, "", ""},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners, Labels: test.labels}}
-		deployment, revision, ok := OwnerOf(pod)
-		if deployment != test.want || ok != (test.want != "") || ok != (revision == "revision") {
-			t.Errorf("%s: %q, revision %q, %t, want %q", name, deployment, revision, ok, test.want)
+		targets, revision := TargetsOf(pod)
+		var got []string
+		for _, target := range targets {
+			got = append(got, target.Kind+" "+target.Name)
+		}
+		if strings.Join(got, ", ") != test.want || revision != test.revision {
+			t.Errorf("%s: %v, revision %q, want %q", name, targets, revision, test.want)
+		}
+	}
+}
+
+func TestSameTarget(t *testing.T) {
+	target := func(apiVersion, kind, name string) v1alpha1.TargetReference {
+		return v1alpha1.TargetReference{APIVersion: apiVersion, Kind: kind, Name: name}
+	}
+	one := target("apps/v1", "StatefulSet", "checkout")
+	for _, test := range []struct {
+		other v1alpha1.TargetReference
+		want  bool
+	}{
+		{one, true},
+		{target("apps/v1beta1", "StatefulSet", "checkout"), true},
+		{target("apps.example.com/v1", "StatefulSet", "checkout"), false},
+		{target("v1", "StatefulSet", "checkout"), false},
+		{target("apps/v1", "Deployment", "checkout"), false},
+		{target("apps/v1", "StatefulSet", "cart"), false},
+	} {
+		if got := SameTarget(one, test.other); got != test.want {
+			t.Errorf("%+v: %t", test.other, got)
 		}
 	}
 }

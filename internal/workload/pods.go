@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
@@ -18,21 +16,20 @@ import (
 
 const reasonOOMKilled = "OOMKilled"
 
-// podsOf keeps the pods that one of the ReplicaSets controls. Finished pods are left out: nothing runs in them, their ReplicaSet has replaced
-// them, and they may lie about for days (an eviction by the kubelet leaves them as Failed).
-func podsOf(owned []appsv1.ReplicaSet, pods []corev1.Pod, container string) []rollout.Pod {
-	known := make(map[types.UID]bool, len(owned))
-	for i := range owned {
-		known[owned[i].UID] = true
-	}
+// podsOf keeps the owner's pods. Finished pods are left out: nothing runs in them, others have replaced them, and they may lie about for
+// days (an eviction by the kubelet leaves them as Failed).
+func (o owner) podsOf(pods []corev1.Pod, container string) []rollout.Pod {
 	var kept []rollout.Pod
 	for i := range pods {
 		pod := &pods[i]
-		controller := metav1.GetControllerOf(pod)
+		revision := o.revision(pod)
 		finished := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-		if controller != nil && known[controller.UID] && !finished {
-			kept = append(kept, podFacts(pod, controller.UID, container))
+		if revision == "" || finished {
+			continue
 		}
+		facts := podFacts(pod, revision, container)
+		facts.Pinned = o.successor != nil && o.successor(pod) != revision
+		kept = append(kept, facts)
 	}
 	slices.SortFunc(kept, func(a, b rollout.Pod) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Name, b.Name))

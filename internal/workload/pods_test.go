@@ -179,7 +179,9 @@ func TestPodFacts(t *testing.T) {
 func TestPodsOf(t *testing.T) {
 	deployment := newDeployment()
 	current, old := newReplicaSet(deployment, "new", "2", 2), newReplicaSet(deployment, "old", "1", 1)
-	foreign := newReplicaSet(deployment, "foreign", "1", 1)
+	other := newDeployment()
+	other.UID = "other"
+	foreign := newReplicaSet(other, "foreign", "1", 1)
 	at := func(pod *corev1.Pod, minute int, phase corev1.PodPhase) corev1.Pod {
 		pod.CreationTimestamp = metav1.NewTime(noon.Add(time.Duration(minute) * time.Minute))
 		pod.Status.Phase = phase
@@ -199,7 +201,7 @@ func TestPodsOf(t *testing.T) {
 		leaving, handedOver,
 	}
 	var got []string
-	for _, pod := range podsOf([]appsv1.ReplicaSet{current, old}, pods, "app") {
+	for _, pod := range ofDeployment(deployment, []appsv1.ReplicaSet{current, old, foreign}, pods).podsOf(pods, "app") {
 		name := pod.Name + " of " + string(pod.Revision)
 		if pod.Terminating {
 			name += ", terminating"

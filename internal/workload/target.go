@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,10 +17,14 @@ import (
 	"github.com/gopacer/gopacer/internal/settings"
 )
 
-// KindDeployment is the one kind of target so far.
-const KindDeployment = "Deployment"
+// Kinds of targets that have a file of their own here.
+const (
+	KindDeployment  = "Deployment"
+	KindStatefulSet = "StatefulSet"
+	KindDaemonSet   = "DaemonSet"
+)
 
-// Target is a Deployment with its pods, as the reader has them.
+// Target is a workload with its pods, as the reader has them.
 type Target struct {
 	UID      types.UID
 	Replicas int32
@@ -31,14 +33,19 @@ type Target struct {
 	Footing   settings.Footing
 	// Unmanageable names the variables, of GOMAXPROCS and GODEBUG, that may not be proposed for the container: settings.Unmanageable.
 	Unmanageable []string
-	// Revision is the UID of the ReplicaSet of the current template; empty where there is none yet.
+	// Revision stands for the current template, as the pods bear it: the UID of its ReplicaSet, or its controller-revision-hash. It is
+	// empty where there is none yet.
 	Revision types.UID
 	// RollingOut says that pods of more than one template run or may soon: a trial must wait, or end.
 	RollingOut bool
 	// Scaling says that there are more or fewer pods than asked for. Replacing a pod shows for a moment as well.
-	Scaling  bool
-	Selector labels.Selector
-	// Pods are the pods that a ReplicaSet of the Deployment controls and whose processes may still run; terminating ones are among them.
+	Scaling bool
+	// PendingUpdate says why pods of more than one template run until a person acts, and what to do; empty where they don't.
+	PendingUpdate string
+	// StableNames says that a pod's successor has its name. InOrder says that successors come one after another, each when the one before
+	// is Ready.
+	StableNames, InOrder bool
+	// Pods are those that the target controls and whose processes may still run; terminating ones are among them.
 	Pods []rollout.Pod
 }
 
@@ -50,72 +57,88 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
+// owner is what the file of a kind says of a target.
+type owner struct {
+	// Target lacks what assemble fills in for every kind.
+	Target
+	// called is its kind and name, for a person.
+	called   string
+	template *corev1.PodTemplateSpec
+	// revision of a pod; empty where the pod is none of the owner's.
+	revision func(*corev1.Pod) types.UID
+	// successor is the revision that the pod after a pod would have; nil where that is always the current one.
+	successor func(*corev1.Pod) types.UID
+}
+
+// loaders read the target of a policy and list its pods, by kind.
+var loaders = map[string]func(context.Context, client.Reader, *v1alpha1.RuntimeTuningPolicy) (owner, []corev1.Pod, error){
+	KindDeployment: loadDeployment, KindStatefulSet: loadStatefulSet, KindDaemonSet: loadDaemonSet,
+}
+
 // Load reads the target of a policy. An error that is a Refusal is for a person to cure. If the container or its environment is refused, the
 // Target has all else, so that pods that run a candidate can still be replaced.
 //
-// Given a reader that asks the API server, the pods are those of one consistent list. They are listed before the ReplicaSets, so that a
-// pod's ReplicaSet is never too new to be known.
+// Given a reader that asks the API server, the pods are those of one consistent list.
 func Load(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTuningPolicy) (Target, error) {
-	deployment, err := getDeployment(ctx, reader, policy)
+	load, known := loaders[policy.Spec.TargetRef.Kind]
+	if !known {
+		return Target{}, &Refusal{v1alpha1.ReasonTargetNotFound, fmt.Sprintf("this version knows no target of kind %s", policy.Spec.TargetRef.Kind)}
+	}
+	owner, pods, err := load(ctx, reader, policy)
 	if err != nil {
 		return Target{}, err
 	}
-	selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector)
-	if err != nil {
-		return Target{}, fmt.Errorf("read the selector of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
-	}
-	selected := []client.ListOption{client.InNamespace(deployment.Namespace), client.MatchingLabelsSelector{Selector: selector}}
-	var pods corev1.PodList
-	if err := reader.List(ctx, &pods, selected...); err != nil {
-		return Target{}, fmt.Errorf("list the pods of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
-	}
-	var replicaSets appsv1.ReplicaSetList
-	if err := reader.List(ctx, &replicaSets, selected...); err != nil {
-		return Target{}, fmt.Errorf("list the ReplicaSets of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
-	}
-	return assemble(policy, deployment, selector, replicaSets.Items, pods.Items)
+	return assemble(policy, owner, pods)
 }
 
-func getDeployment(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTuningPolicy) (*appsv1.Deployment, error) {
+// fetch gets the target itself.
+func fetch(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTuningPolicy, object client.Object) error {
 	key := types.NamespacedName{Namespace: policy.Namespace, Name: policy.Spec.TargetRef.Name}
-	var deployment appsv1.Deployment
-	err := reader.Get(ctx, key, &deployment)
+	kind := policy.Spec.TargetRef.Kind
+	err := reader.Get(ctx, key, object)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, &Refusal{v1alpha1.ReasonTargetNotFound, fmt.Sprintf("there is no Deployment %s: create it, or delete this policy", key)}
+		return &Refusal{v1alpha1.ReasonTargetNotFound, fmt.Sprintf("there is no %s %s: create it, or delete this policy", kind, key)}
 	case err != nil:
-		return nil, fmt.Errorf("get Deployment %s: %w", key, err)
-	case deployment.DeletionTimestamp != nil:
-		return nil, &Refusal{v1alpha1.ReasonTargetNotFound, fmt.Sprintf("Deployment %s is being deleted: delete this policy too, or create the Deployment again", key)}
+		return fmt.Errorf("get %s %s: %w", kind, key, err)
+	case object.GetDeletionTimestamp() != nil:
+		return &Refusal{v1alpha1.ReasonTargetNotFound, fmt.Sprintf("%[1]s %[2]s is being deleted: delete this policy too, or create the %[1]s again", kind, key)}
 	}
-	return &deployment, nil
+	return nil
+}
+
+// selectPods lists what a target's selector selects, and gives the options to list more by it.
+func selectPods(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTuningPolicy, by *metav1.LabelSelector) ([]client.ListOption, []corev1.Pod, error) {
+	target := policy.Spec.TargetRef
+	selector, err := metav1.LabelSelectorAsSelector(by)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the selector of %s %s/%s: %w", target.Kind, policy.Namespace, target.Name, err)
+	}
+	selected := []client.ListOption{client.InNamespace(policy.Namespace), client.MatchingLabelsSelector{Selector: selector}}
+	var pods corev1.PodList
+	if err := reader.List(ctx, &pods, selected...); err != nil {
+		return nil, nil, fmt.Errorf("list the pods of %s %s/%s: %w", target.Kind, policy.Namespace, target.Name, err)
+	}
+	return selected, pods.Items, nil
 }
 
 // assemble puts the facts together; it is pure.
-func assemble(policy *v1alpha1.RuntimeTuningPolicy, deployment *appsv1.Deployment, selector labels.Selector, replicaSets []appsv1.ReplicaSet, pods []corev1.Pod) (Target, error) {
-	owned := ownedBy(deployment, replicaSets)
-	target := Target{
-		UID:        deployment.UID,
-		Replicas:   replicas(deployment),
-		Revision:   currentRevision(deployment, owned),
-		RollingOut: rollingOut(deployment, owned) || anyOfUnknownRevision(deployment, owned, pods),
-		Scaling:    deployment.Status.Replicas != replicas(deployment),
-		Selector:   selector,
-	}
-	container, refusal := tunedContainer(deployment, policy.Spec.Container)
+func assemble(policy *v1alpha1.RuntimeTuningPolicy, owner owner, pods []corev1.Pod) (Target, error) {
+	target := owner.Target
+	container, refusal := owner.tunedContainer(policy.Spec.Container)
 	if refusal == nil {
 		target.Container = container.Name
 		target.Unmanageable = settings.Unmanageable(container)
-		target.Footing, refusal = footing(deployment, container)
+		target.Footing, refusal = owner.footing(container)
 	}
 	if refusal == nil {
-		refusal = checkAsked(policy, deployment, container, target.Footing)
+		refusal = owner.checkAsked(policy, container, target.Footing)
 	}
 	readFrom := target.Container
 	if readFrom == "" && policy.Status.Target != nil {
 		readFrom = policy.Status.Target.Container
 	}
-	target.Pods = podsOf(owned, pods, readFrom)
+	target.Pods = owner.podsOf(pods, readFrom)
 	if refusal != nil {
 		return target, refusal
 	}
@@ -123,8 +146,8 @@ func assemble(policy *v1alpha1.RuntimeTuningPolicy, deployment *appsv1.Deploymen
 }
 
 // tunedContainer finds the container to tune. Init containers, also those that stay as sidecars, are not meant.
-func tunedContainer(deployment *appsv1.Deployment, name string) (*corev1.Container, *Refusal) {
-	containers := deployment.Spec.Template.Spec.Containers
+func (o owner) tunedContainer(name string) (*corev1.Container, *Refusal) {
+	containers := o.template.Spec.Containers
 	names := make([]string, len(containers))
 	for i := range containers {
 		names[i] = containers[i].Name
@@ -135,18 +158,18 @@ func tunedContainer(deployment *appsv1.Deployment, name string) (*corev1.Contain
 	listed := strings.Join(names, ", ")
 	switch {
 	case name != "":
-		return nil, &Refusal{v1alpha1.ReasonContainerNotFound, fmt.Sprintf("Deployment %s has no container %q: set spec.container to one of %s", deployment.Name, name, listed)}
+		return nil, &Refusal{v1alpha1.ReasonContainerNotFound, fmt.Sprintf("%s has no container %q: set spec.container to one of %s", o.called, name, listed)}
 	case len(containers) == 1:
 		return &containers[0], nil
 	default:
-		return nil, &Refusal{v1alpha1.ReasonContainerAmbiguous, fmt.Sprintf("Deployment %s has %d containers: set spec.container to one of %s", deployment.Name, len(containers), listed)}
+		return nil, &Refusal{v1alpha1.ReasonContainerAmbiguous, fmt.Sprintf("%s has %d containers: set spec.container to one of %s", o.called, len(containers), listed)}
 	}
 }
 
-func footing(deployment *appsv1.Deployment, container *corev1.Container) (settings.Footing, *Refusal) {
+func (o owner) footing(container *corev1.Container) (settings.Footing, *Refusal) {
 	footing, err := settings.FootingOf(container)
 	if err != nil {
-		return settings.Footing{}, &Refusal{v1alpha1.ReasonUnmanageableEnv, fmt.Sprintf("Deployment %s: %v", deployment.Name, err)}
+		return settings.Footing{}, &Refusal{v1alpha1.ReasonUnmanageableEnv, fmt.Sprintf("%s: %v", o.called, err)}
 	}
 	return footing, nil
 }

@@ -175,7 +175,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestTargetIsImmutable changes the name; apiVersion and kind have only one value each.
+// TestTargetIsImmutable changes the name.
 func TestTargetIsImmutable(t *testing.T) {
 	object := readObject(t, repository+"/config/samples/smallest.yaml")
 	create(t, object)
