@@ -88,7 +88,20 @@ func ofKind(kind string) func(*v1alpha1.RuntimeTuningPolicy) {
 	return func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.TargetRef.Kind = kind }
 }
 
-var kinds = map[string]func(*world){workload.KindStatefulSet: (*world).statefulSet, workload.KindDaemonSet: (*world).daemonSet}
+// bareReplicaSet stands for itself.
+func (w *world) bareReplicaSet() {
+	w.t.Helper()
+	selector, template := appTemplate()
+	set := &appsv1.ReplicaSet{ObjectMeta: objectMeta(w.namespace, target, nil), Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](6), Selector: selector, Template: template}}
+	w.must(w.create(set))
+	set.Status = appsv1.ReplicaSetStatus{ObservedGeneration: set.Generation, Replicas: 6}
+	w.must(w.server.Status().Update(w.t.Context(), set))
+	w.settle()
+}
+
+var kinds = map[string]func(*world){
+	workload.KindStatefulSet: (*world).statefulSet, workload.KindDaemonSet: (*world).daemonSet, workload.KindReplicaSet: (*world).bareReplicaSet,
+}
 
 // TestKinds takes a trial of each kind to its promotion, back to what is declared when the policy is deleted, and back from a breach.
 func TestKinds(t *testing.T) {

@@ -35,7 +35,7 @@ type Reconciler struct {
 	// Client writes, and reads from a cache.
 	Client client.Client
 	// Server reads from the API server itself.
-	Server   client.Reader
+	Server   workload.Reader
 	Policies Policies
 	Observer Observer
 	Events   events.EventRecorder
@@ -116,7 +116,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPolicy) (*pass, error) {
 	p := &pass{now: r.Clock.Now().Truncate(time.Second), policy: policy}
 	// What is taken down rests on what is up now, not on a cache.
-	reader := client.Reader(r.Client)
+	reader := workload.Reader(r.Client)
 	if policy.Status.Trial != nil || policy.DeletionTimestamp != nil {
 		reader = r.Server
 	}
@@ -145,7 +145,7 @@ func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPol
 
 // load reads the target. A refusal is kept, for a person to cure. While pods are on trial, or to be restored, the container is the one
 // that they were changed in, whatever the spec has come to name.
-func (p *pass) load(ctx context.Context, reader client.Reader) error {
+func (p *pass) load(ctx context.Context, reader workload.Reader) error {
 	policy := p.policy
 	if changed := p.policy.Status.Target; changed != nil && (p.policy.Status.Trial != nil || p.policy.DeletionTimestamp != nil) {
 		policy = p.policy.DeepCopy()

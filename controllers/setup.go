@@ -30,7 +30,8 @@ const (
 )
 
 // SetupWithManager registers the reconciler. A policy is looked at when its spec changes, when its target does, when a pod does
-// while a trial runs, and at least once an interval.
+// while a trial runs, and at least once an interval. Kinds of other groups are not watched, for they may not be installed: their pods are, and the
+// interval does the rest.
 func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(manager).
@@ -39,6 +40,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget(workload.KindDeployment)), changed).
 		Watches(&appsv1.StatefulSet{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget(workload.KindStatefulSet)), changed).
 		Watches(&appsv1.DaemonSet{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget(workload.KindDaemonSet)), changed).
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget(workload.KindReplicaSet)), changed).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrency,

@@ -48,14 +48,21 @@ const (
 type Percent string
 
 // TargetReference names the workload whose pods are tuned, in the policy's own namespace.
+// +kubebuilder:validation:XValidation:rule="!(self.kind in ['Pod', 'Job', 'CronJob'])",message="nothing takes the place of a Pod of its own, and Jobs and CronJobs end: name a workload that keeps its pods running"
+// +kubebuilder:validation:XValidation:rule="self.kind in ['Pod', 'Job', 'CronJob'] || self.apiVersion.contains('.') || (self.apiVersion == 'apps/v1' && self.kind in ['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet'])",message="Deployment, StatefulSet, DaemonSet and ReplicaSet are of apiVersion apps/v1, and any other kind of an API group with a dot, such as argoproj.io/v1alpha1"
+// +kubebuilder:validation:XValidation:rule="!self.apiVersion.startsWith('argoproj.io/') || (self.apiVersion == 'argoproj.io/v1alpha1' && self.kind == 'Rollout')",message="of Argo's kinds only Rollout of argoproj.io/v1alpha1 keeps pods running"
 type TargetReference struct {
 	// apiVersion of the target.
 	// +required
-	// +kubebuilder:validation:Enum=apps/v1
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9]+((alpha|beta)[0-9]+)?$`
 	APIVersion string `json:"apiVersion"`
 	// kind of the target.
 	// +required
-	// +kubebuilder:validation:Enum=Deployment;StatefulSet;DaemonSet
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z0-9]*$`
 	Kind string `json:"kind"`
 	// name of the target.
 	// +required

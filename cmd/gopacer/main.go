@@ -81,8 +81,12 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	server, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return fmt.Errorf("set up a client without a cache: %w", err)
+	}
 	reconciler := &controllers.Reconciler{
-		Client: mgr.GetClient(), Server: mgr.GetAPIReader(), Policies: policies, Observer: source,
+		Client: mgr.GetClient(), Server: server, Policies: policies, Observer: source,
 		Events: mgr.GetEventRecorder("gopacer"), Metrics: reconcilerMetrics, Clock: clock.RealClock{},
 	}
 	handler, err := admission.NewHandler(policies, clock.RealClock{}, metrics.Registry)

@@ -113,6 +113,39 @@ func TestI1CanaryBound_DaemonSet(t *testing.T) {
 	s.checkCanaries("checkout-" + slot)
 }
 
+// TestI1CanaryBound_Kinds: of two pods of each further kind one takes the slot, and the other gets the baseline.
+func TestI1CanaryBound_Kinds(t *testing.T) {
+	for name, test := range map[string]struct {
+		target v1alpha1.TargetReference
+		pod    func(*corev1.Pod)
+	}{
+		"a bare ReplicaSet": {v1alpha1.TargetReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "checkout"}, func(pod *corev1.Pod) {
+			pod.OwnerReferences[0].Name, pod.Labels = "checkout", map[string]string{"app": "checkout"}
+		}},
+		"a ReplicaSet that lost its Deployment": {v1alpha1.TargetReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "checkout-5d9c"}, func(*corev1.Pod) {}},
+		"an Argo Rollout": {v1alpha1.TargetReference{APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout", Name: "checkout"}, func(pod *corev1.Pod) {
+			pod.Labels = map[string]string{"app": "checkout", "rollouts-pod-template-hash": "5d9c"}
+		}},
+		"another kind": {v1alpha1.TargetReference{APIVersion: "example.com/v1beta1", Kind: "Fleet", Name: "checkout"}, func(pod *corev1.Pod) {
+			pod.OwnerReferences[0].APIVersion, pod.OwnerReferences[0].Kind, pod.OwnerReferences[0].Name = "example.com/v1", "Fleet", "checkout"
+			pod.Labels = map[string]string{"app": "checkout"}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			policy := newPolicy()
+			policy.Spec.TargetRef = test.target
+			s.policy(policy)
+			s.serve(s.policies())
+			first, second := s.mustPod(test.pod), s.mustPod(test.pod)
+			if settingsOf(t, first) != candidate || settingsOf(t, second) != baseline {
+				t.Errorf("the pods start with %+v and %+v", settingsOf(t, first), settingsOf(t, second))
+			}
+			s.checkCanaries("checkout-5d9c-" + slot)
+		})
+	}
+}
+
 func (s *shop) remove(pod *corev1.Pod) {
 	s.t.Helper()
 	if err := s.client.Delete(s.t.Context(), pod, client.GracePeriodSeconds(0)); err != nil {

@@ -8,13 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 )
 
 // loadDaemonSet lists the pods before the revisions, so that a pod's revision is never too new to be known.
-func loadDaemonSet(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTuningPolicy) (owner, []corev1.Pod, error) {
+func loadDaemonSet(ctx context.Context, reader Reader, policy *v1alpha1.RuntimeTuningPolicy) (owner, []corev1.Pod, error) {
 	var set appsv1.DaemonSet
 	if err := fetch(ctx, reader, policy, &set); err != nil {
 		return owner{}, nil, err

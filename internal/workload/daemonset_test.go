@@ -25,7 +25,7 @@ func newDaemonSet() *appsv1.DaemonSet {
 	}
 }
 
-func revisionOf(set *appsv1.DaemonSet, hash string, number int64) appsv1.ControllerRevision {
+func revisionNumbered(set *appsv1.DaemonSet, hash string, number int64) appsv1.ControllerRevision {
 	return appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: set.Name + "-" + hash, Namespace: set.Namespace, Labels: map[string]string{"app": "checkout", appsv1.DefaultDaemonSetUniqueLabelKey: hash},
@@ -67,7 +67,7 @@ func TestOfDaemonSet(t *testing.T) {
 		},
 		"updated on deletion": {
 			change: deletes, old: true, want: func(target *Target) { target.RollingOut = true },
-			pods: []string{"[checkout-a of old]", "checkout-b of new"}, pending: "1 pods of DaemonSet checkout",
+			pods: []string{"[checkout-a of old]", "checkout-b of new"}, pending: "DaemonSet checkout that are of an older template: 1;",
 		},
 		"all were deleted": {change: deletes},
 	} {
@@ -81,9 +81,9 @@ func TestOfDaemonSet(t *testing.T) {
 			}
 			other := newDaemonSet()
 			other.UID = "other"
-			revisions := []appsv1.ControllerRevision{revisionOf(other, "foreign", 9)}
+			revisions := []appsv1.ControllerRevision{revisionNumbered(other, "foreign", 9)}
 			for i, number := range test.revisions {
-				revisions = append(revisions, revisionOf(set, []string{"old", "new"}[i], number))
+				revisions = append(revisions, revisionNumbered(set, []string{"old", "new"}[i], number))
 			}
 			first := "new"
 			if test.old {
@@ -132,7 +132,7 @@ func TestLoadDaemonSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for hash, number := range map[string]int64{"old": 1, "new": 2} {
-		revision := revisionOf(set, hash, number)
+		revision := revisionNumbered(set, hash, number)
 		create(t, c, &revision)
 	}
 	for name, revision := range map[string]string{"checkout-a": "new", "checkout-b": "old"} {

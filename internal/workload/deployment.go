@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 )
@@ -19,7 +18,7 @@ import (
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
 // loadDeployment lists the pods before the ReplicaSets, so that a pod's ReplicaSet is never too new to be known.
-func loadDeployment(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTuningPolicy) (owner, []corev1.Pod, error) {
+func loadDeployment(ctx context.Context, reader Reader, policy *v1alpha1.RuntimeTuningPolicy) (owner, []corev1.Pod, error) {
 	var deployment appsv1.Deployment
 	if err := fetch(ctx, reader, policy, &deployment); err != nil {
 		return owner{}, nil, err

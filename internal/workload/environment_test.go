@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -18,7 +20,32 @@ import (
 )
 
 // environment is the API server that the tests share; it starts with the first test that asks for it.
-var environment = &envtest.Environment{}
+var environment = &envtest.Environment{CRDs: []*apiextensionsv1.CustomResourceDefinition{
+	scalable("argoproj.io", "v1alpha1", "Rollout", "rollouts"), scalable("example.com", "v1", "Fleet", "fleets"), unscalable(scalable("example.com", "v1", "Flock", "flocks")),
+}}
+
+// scalable is a kind with any fields, and a scale.
+func scalable(group, version, kind, plural string) *apiextensionsv1.CustomResourceDefinition {
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: group, Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: plural, Singular: strings.ToLower(kind)},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: version, Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{Scale: &apiextensionsv1.CustomResourceSubresourceScale{
+					SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: ptr.To(".status.selector"),
+				}},
+			}},
+		},
+	}
+}
+
+func unscalable(kind *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	kind.Spec.Versions[0].Subresources = nil
+	return kind
+}
 
 var startServer = sync.OnceValues(func() (client.Client, error) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {

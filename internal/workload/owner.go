@@ -15,22 +15,35 @@ import (
 // look-up means that the first pods of a new revision are not missed.
 //
 // A ReplicaSet of a Deployment is named after it and the hash of the pod template (k8s.io/kubernetes/pkg/controller/deployment/sync.go,
-// getNewReplicaSet). StatefulSets and DaemonSets control their pods themselves, and label them with their revision.
+// getNewReplicaSet), and that of an Argo Rollout likewise; the pod does not tell whether there still is such an owner. StatefulSets and
+// DaemonSets control their pods themselves, and label them with their revision. Any other controller may be meant too, but for Nodes, whose
+// pods are mirrors, and Jobs, whose pods end.
 func TargetsOf(pod *corev1.Pod) (targets []v1alpha1.TargetReference, revision types.UID) {
 	owner := metav1.GetControllerOf(pod)
-	if owner == nil || owner.APIVersion != appsv1.SchemeGroupVersion.String() {
+	if owner == nil {
 		return nil, ""
 	}
-	switch owner.Kind {
-	case "ReplicaSet":
-		hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
-		if name, ok := strings.CutSuffix(owner.Name, "-"+hash); ok && hash != "" && name != "" {
-			return []v1alpha1.TargetReference{reference(KindDeployment, name)}, owner.UID
+	switch group := groupOf(owner.APIVersion); {
+	case owner.APIVersion == appsv1.SchemeGroupVersion.String() && owner.Kind == KindReplicaSet:
+		if name, ok := nameBefore(owner.Name, pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]); ok {
+			targets = append(targets, reference(KindDeployment, name))
 		}
-	case KindStatefulSet, KindDaemonSet:
+		if name, ok := nameBefore(owner.Name, pod.Labels[labelRolloutHash]); ok {
+			targets = append(targets, v1alpha1.TargetReference{APIVersion: groupArgo + "/v1alpha1", Kind: kindRollout, Name: name})
+		}
+		return append(targets, reference(KindReplicaSet, owner.Name)), owner.UID
+	case group == appsv1.GroupName && (owner.Kind == KindStatefulSet || owner.Kind == KindDaemonSet):
 		return []v1alpha1.TargetReference{reference(owner.Kind, owner.Name)}, revisionLabel(pod)
+	case !strings.Contains(group, "."):
+		return nil, "" // Nodes, Jobs, and what else of Kubernetes' own no policy can name
 	}
-	return nil, ""
+	return []v1alpha1.TargetReference{{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name}}, revisionOf(pod)
+}
+
+// nameBefore is what a ReplicaSet's name says before the hash.
+func nameBefore(name, hash string) (string, bool) {
+	before, ok := strings.CutSuffix(name, "-"+hash)
+	return before, ok && hash != "" && before != ""
 }
 
 // revisionLabel is the name of the pod's ControllerRevision with StatefulSets, the end of that name with DaemonSets.

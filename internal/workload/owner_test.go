@@ -24,21 +24,24 @@ func TestTargetsOf(t *testing.T) {
 		want     string
 		revision types.UID
 	}{
-		"a Deployment's":          {owner("apps/v1", "ReplicaSet", "checkout-5d9c", true), hash, "Deployment checkout", "uid"},
-		"a name with the hash":    {owner("apps/v1", "ReplicaSet", "shop-5d9c-5d9c", true), hash, "Deployment shop-5d9c", "uid"},
+		"a Deployment's":          {owner("apps/v1", "ReplicaSet", "checkout-5d9c", true), hash, "Deployment checkout, ReplicaSet checkout-5d9c", "uid"},
+		"a name with the hash":    {owner("apps/v1", "ReplicaSet", "shop-5d9c-5d9c", true), hash, "Deployment shop-5d9c, ReplicaSet shop-5d9c-5d9c", "uid"},
 		"nobody's":                {nil, hash, "", ""},
 		"owned, not controlled":   {owner("apps/v1", "ReplicaSet", "checkout-5d9c", false), hash, "", ""},
 		"a StatefulSet's":         {owner("apps/v1", "StatefulSet", "checkout", true), revision, "StatefulSet checkout", "7f8b"},
 		"a DaemonSet's":           {owner("apps/v1", "DaemonSet", "checkout", true), revision, "DaemonSet checkout", "7f8b"},
 		"without a revision":      {owner("apps/v1", "StatefulSet", "checkout", true), hash, "StatefulSet checkout", ""},
 		"a Job's":                 {owner("batch/v1", "Job", "checkout-5d9c", true), hash, "", ""},
-		"another API's":           {owner("example.com/v1", "ReplicaSet", "checkout-5d9c", true), hash, "", ""},
+		"another API's":           {owner("example.com/v1", "ReplicaSet", "checkout-5d9c", true), hash, "ReplicaSet checkout-5d9c", "5d9c"},
+		"a custom kind's":         {owner("apps.example.com/v1", "StatefulSet", "checkout", true), revision, "StatefulSet checkout", "7f8b"},
+		"one without revisions":   {owner("example.com/v1", "Fleet", "checkout", true), nil, "Fleet checkout", "uid"},
+		"a Node's":                {owner("v1", "Node", "checkout", true), hash, "", ""},
 		"an older version's":      {owner("extensions/v1beta1", "ReplicaSet", "checkout-5d9c", true), hash, "", ""},
-		"a bare ReplicaSet's":     {owner("apps/v1", "ReplicaSet", "checkout", true), nil, "", ""},
-		"a ReplicaSet by hand":    {owner("apps/v1", "ReplicaSet", "checkout-other", true), hash, "", ""},
-		"an Argo Rollout's":       {owner("apps/v1", "ReplicaSet", "checkout-5d9c", true), map[string]string{"rollouts-pod-template-hash": "5d9c"}, "", ""},
-		"nothing but the hash":    {owner("apps/v1", "ReplicaSet", "-5d9c", true), hash, "", ""},
-		"the hash without a dash": {owner("apps/v1", "ReplicaSet", "checkout5d9c", true), hash, "", ""},
+		"a bare ReplicaSet's":     {owner("apps/v1", "ReplicaSet", "checkout", true), nil, "ReplicaSet checkout", "uid"},
+		"a ReplicaSet by hand":    {owner("apps/v1", "ReplicaSet", "checkout-other", true), hash, "ReplicaSet checkout-other", "uid"},
+		"an Argo Rollout's":       {owner("apps/v1", "ReplicaSet", "checkout-5d9c", true), map[string]string{"rollouts-pod-template-hash": "5d9c"}, "Rollout checkout, ReplicaSet checkout-5d9c", "uid"},
+		"nothing but the hash":    {owner("apps/v1", "ReplicaSet", "-5d9c", true), hash, "ReplicaSet -5d9c", "uid"},
+		"the hash without a dash": {owner("apps/v1", "ReplicaSet", "checkout5d9c", true), hash, "ReplicaSet checkout5d9c", "uid"},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners, Labels: test.labels}}
 		targets, revision := TargetsOf(pod)

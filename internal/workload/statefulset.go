@@ -11,12 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 )
 
-func loadStatefulSet(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTuningPolicy) (owner, []corev1.Pod, error) {
+func loadStatefulSet(ctx context.Context, reader Reader, policy *v1alpha1.RuntimeTuningPolicy) (owner, []corev1.Pod, error) {
 	var set appsv1.StatefulSet
 	if err := fetch(ctx, reader, policy, &set); err != nil {
 		return owner{}, nil, err
@@ -53,7 +52,7 @@ func ofStatefulSet(set *appsv1.StatefulSet, pods []corev1.Pod) owner {
 
 // pendingDeletion is what OnDelete makes of an update.
 func pendingDeletion(called string, pods int) string {
-	return fmt.Sprintf("%d pods of %s are of an older template, and its updateStrategy is OnDelete: delete those pods, or take the update back", pods, called)
+	return fmt.Sprintf("pods of %s that are of an older template: %d; its updateStrategy is OnDelete: delete those pods, or take the update back", called, pods)
 }
 
 // revisionUnder reads the revision of pods that a workload controls itself.

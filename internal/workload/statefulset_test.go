@@ -114,7 +114,7 @@ func TestOfStatefulSet(t *testing.T) {
 		"updated on deletion": {
 			change:    func(set *appsv1.StatefulSet) { updating(set); onDelete(set) },
 			revisions: []string{"checkout-old", "checkout-new"}, want: func(target *Target) { target.RollingOut = true },
-			pods: []string{"[checkout-0 of checkout-old]", "checkout-1 of checkout-new"}, pending: "1 pods of StatefulSet checkout",
+			pods: []string{"[checkout-0 of checkout-old]", "checkout-1 of checkout-new"}, pending: "StatefulSet checkout that are of an older template: 1;",
 		},
 		"all were deleted, and the status lags for ever": {change: func(set *appsv1.StatefulSet) { updating(set); onDelete(set) }},
 	} {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,7 +25,14 @@ const (
 	KindDeployment  = "Deployment"
 	KindStatefulSet = "StatefulSet"
 	KindDaemonSet   = "DaemonSet"
+	KindReplicaSet  = "ReplicaSet"
 )
+
+// Reader reads objects, and the scale of kinds that are known by it alone.
+type Reader interface {
+	client.Reader
+	client.SubResourceClientConstructor
+}
 
 // Target is a workload with its pods, as the reader has them.
 type Target struct {
@@ -70,18 +80,29 @@ type owner struct {
 	successor func(*corev1.Pod) types.UID
 }
 
-// loaders read the target of a policy and list its pods, by kind.
-var loaders = map[string]func(context.Context, client.Reader, *v1alpha1.RuntimeTuningPolicy) (owner, []corev1.Pod, error){
-	KindDeployment: loadDeployment, KindStatefulSet: loadStatefulSet, KindDaemonSet: loadDaemonSet,
+// loader reads the target of a policy and lists its pods.
+type loader func(context.Context, Reader, *v1alpha1.RuntimeTuningPolicy) (owner, []corev1.Pod, error)
+
+// loaderOf the target: other groups may have kinds of the same names.
+func loaderOf(target v1alpha1.TargetReference) loader {
+	switch {
+	case groupOf(target.APIVersion) == groupArgo && target.Kind == kindRollout:
+		return loadRollout
+	case groupOf(target.APIVersion) == appsv1.GroupName:
+		return map[string]loader{
+			KindDeployment: loadDeployment, KindStatefulSet: loadStatefulSet, KindDaemonSet: loadDaemonSet, KindReplicaSet: loadReplicaSet,
+		}[target.Kind]
+	}
+	return loadScaled
 }
 
 // Load reads the target of a policy. An error that is a Refusal is for a person to cure. If the container or its environment is refused, the
 // Target has all else, so that pods that run a candidate can still be replaced.
 //
 // Given a reader that asks the API server, the pods are those of one consistent list.
-func Load(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTuningPolicy) (Target, error) {
-	load, known := loaders[policy.Spec.TargetRef.Kind]
-	if !known {
+func Load(ctx context.Context, reader Reader, policy *v1alpha1.RuntimeTuningPolicy) (Target, error) {
+	load := loaderOf(policy.Spec.TargetRef)
+	if load == nil {
 		return Target{}, &Refusal{v1alpha1.ReasonTargetNotFound, fmt.Sprintf("this version knows no target of kind %s", policy.Spec.TargetRef.Kind)}
 	}
 	owner, pods, err := load(ctx, reader, policy)
@@ -99,6 +120,10 @@ func fetch(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTu
 	switch {
 	case apierrors.IsNotFound(err):
 		return &Refusal{v1alpha1.ReasonTargetNotFound, fmt.Sprintf("there is no %s %s: create it, or delete this policy", kind, key)}
+	case meta.IsNoMatchError(err):
+		return &Refusal{v1alpha1.ReasonTargetNotFound, fmt.Sprintf("the cluster has no kind %s of %s: install it, or delete this policy", kind, policy.Spec.TargetRef.APIVersion)}
+	case apierrors.IsForbidden(err):
+		return &Refusal{v1alpha1.ReasonTargetNotFound, fmt.Sprintf("gopacer may not read %s %s: give its ServiceAccount the right to get it", kind, key)}
 	case err != nil:
 		return fmt.Errorf("get %s %s: %w", kind, key, err)
 	case object.GetDeletionTimestamp() != nil:
@@ -109,11 +134,15 @@ func fetch(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTu
 
 // selectPods lists what a target's selector selects, and gives the options to list more by it.
 func selectPods(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTuningPolicy, by *metav1.LabelSelector) ([]client.ListOption, []corev1.Pod, error) {
-	target := policy.Spec.TargetRef
 	selector, err := metav1.LabelSelectorAsSelector(by)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the selector of %s %s/%s: %w", target.Kind, policy.Namespace, target.Name, err)
+		return nil, nil, fmt.Errorf("read the selector of %s %s/%s: %w", policy.Spec.TargetRef.Kind, policy.Namespace, policy.Spec.TargetRef.Name, err)
 	}
+	return listPods(ctx, reader, policy, selector)
+}
+
+func listPods(ctx context.Context, reader client.Reader, policy *v1alpha1.RuntimeTuningPolicy, selector labels.Selector) ([]client.ListOption, []corev1.Pod, error) {
+	target := policy.Spec.TargetRef
 	selected := []client.ListOption{client.InNamespace(policy.Namespace), client.MatchingLabelsSelector{Selector: selector}}
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods, selected...); err != nil {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -56,6 +57,16 @@ var patterns = map[string]values{
 		accepted: list("checkout", "checkout.v2", "0"),
 		refused:  list("Checkout", "-a", "a.", "a_b", "a/b"),
 	},
+	// API versions of kinds.
+	`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9]+((alpha|beta)[0-9]+)?$`: {
+		accepted: list("apps/v1", "apps.example.com/v1beta1"),
+		refused:  list("apps/v1/x", "apps", "apps/1", "Apps/v1", "/v1", "apps/v1gamma1"),
+	},
+	// Kinds.
+	`^[A-Z][A-Za-z0-9]*$`: {
+		accepted: list("Deployment", "StatefulSet"),
+		refused:  list("deployment", "deployments.apps", "Deployment/scale"),
+	},
 	// Metric names.
 	`^[a-zA-Z_:][a-zA-Z0-9_:]*$`: {
 		accepted: list("rpc_duration_seconds", "job:latency:seconds", "_x"),
@@ -84,6 +95,18 @@ var patterns = map[string]values{
 
 // rules has the values of every validation rule in the schema, by the rule's message.
 var rules = map[string]values{
+	"nothing takes the place of a Pod of its own, and Jobs and CronJobs end: name a workload that keeps its pods running": {
+		accepted: targets("apps/v1 Deployment", "example.com/v1 Fleet"),
+		refused:  targets("v1 Pod", "batch/v1 Job", "batch/v1 CronJob"),
+	},
+	"Deployment, StatefulSet, DaemonSet and ReplicaSet are of apiVersion apps/v1, and any other kind of an API group with a dot, such as argoproj.io/v1alpha1": {
+		accepted: targets("apps/v1 Deployment", "apps/v1 StatefulSet", "apps/v1 DaemonSet", "apps/v1 ReplicaSet", "apps.kruise.io/v1beta1 StatefulSet"),
+		refused:  targets("v1 Deployment", "apps/v1beta1 Deployment", "apps/v1 Rollout", "v1 ReplicationController"),
+	},
+	"of Argo's kinds only Rollout of argoproj.io/v1alpha1 keeps pods running": {
+		accepted: targets("argoproj.io/v1alpha1 Rollout"),
+		refused:  targets("argoproj.io/v1alpha1 Workflow", "argoproj.io/v1 Rollout"),
+	},
 	"threshold must be above 0s": {
 		accepted: list("1ms", "0.5s"),
 		refused:  list("0s", "0ms", "0h0m0.0s"),
@@ -255,6 +278,16 @@ func objects(texts ...string) []any {
 		parsed[index] = wrapped.Object["value"]
 	}
 	return parsed
+}
+
+// targets makes references of their apiVersion and kind.
+func targets(texts ...string) []any {
+	references := make([]any, len(texts))
+	for index, text := range texts {
+		apiVersion, kind, _ := strings.Cut(text, " ")
+		references[index] = map[string]any{"apiVersion": apiVersion, "kind": kind, "name": "checkout"}
+	}
+	return references
 }
 
 // specs makes whole specs of some of their fields.
