@@ -30,6 +30,8 @@ type guard struct {
 	// ofRequests says that the signal is a share of requests; floor is by how much it may always rise.
 	ofRequests bool
 	floor      float64
+	// shift is added to the share before it is compared.
+	shift float64
 	// what it is of, where the signal's name alone does not say.
 	of string
 	// counted says that each pod needs a number of requests before it says anything.
@@ -45,7 +47,7 @@ func guards(slos []SLO, control []signal.Pod) []guard {
 		{signal: v1alpha1.SignalRequestLatency, show: milliseconds,
 			read: func(p *signal.Pod) reading { return ratio(p.RequestSeconds, p.Requests) }},
 		{signal: v1alpha1.SignalTailLatency, ofRequests: true, floor: alwaysSlow, counted: true, show: percent, of: " over " + seconds(edge),
-			read: func(p *signal.Pod) reading { return slowShare(p, edge) }},
+			read: func(p *signal.Pod) reading { return tailShareOf(p, edge) }, shift: scarceTail},
 	}
 	for _, slo := range slos {
 		if slo.ThresholdSeconds <= 0 || slo.Query {
@@ -108,7 +110,7 @@ func badBefore(windows []v1alpha1.BadWindows, check string) int32 {
 func (l look) allowed(c contrast) float64 {
 	allowed := math.Log1p(l.margin.Allowed)
 	if l.ofRequests {
-		allowed = math.Max(allowed, math.Log1p(l.floor/c.control.share()))
+		allowed = math.Max(allowed, math.Log1p(l.floor/(c.control.share()+l.shift)))
 	}
 	return allowed
 }
@@ -121,7 +123,9 @@ func (l look) resolved(c contrast) float64 {
 		return allowed
 	}
 	pods := float64(len(c.control.readings))
-	noise := math.Sqrt(l.margin.PodSpread*l.margin.PodSpread + pods/(c.control.bad+pods*pseudoBad))
+	share := c.control.share()
+	left := share / (share + l.shift)
+	noise := math.Sqrt(l.margin.PodSpread*l.margin.PodSpread + left*left*pods/(c.control.bad+pods*pseudoBad))
 	canary, control := c.comparison.sizes()
 	return math.Max(allowed, math.Min(math.Log1p(widestShare), resolvable(noise, canary, control, assurance)))
 }
@@ -135,7 +139,9 @@ func (l look) bad() (bad, known bool) {
 	shift := l.recent.comparison.shift()
 	bad = shift > allowed && shift > l.recent.comparison.beyondChance(l.margin.PodSpread)
 	if bad && l.ofRequests {
-		bad = l.recent.excessChance(math.Exp(allowed)) < BreachChance
+		share := l.recent.control.share()
+		times := (math.Exp(allowed)*(share+l.shift) - l.shift) / share
+		bad = l.recent.excessChance(times) < BreachChance
 	}
 	return bad, true
 }

@@ -41,7 +41,7 @@ func TestGuardsAtTheirMargins(t *testing.T) {
 	}{
 		"3% of latency":                {v1alpha1.SignalRequestLatency, 1.0299, 1.0301, 1.0301},
 		"2% of CPU":                    {v1alpha1.SignalCPUPerRequest, 1.0199, 1.0201, 1.0201},
-		"a tenth of a point of a tail": {v1alpha1.SignalTailLatency, 1.49, 1.52, 3},
+		"a tenth of a point of a tail": {v1alpha1.SignalTailLatency, 1.49, 2.1, 3},
 	}
 	for name, test := range tests {
 		in := passing()
@@ -131,7 +131,7 @@ func TestGuardEvidence(t *testing.T) {
 		t.Errorf("%d v %d pods", judged.CanaryPods, judged.ControlPods)
 	}
 	tail := checkNamed(t, judged, "TailLatency")
-	if tail.Canary != "0.2%" || tail.Margin != "+50%" || tail.Samples != 30000 || !strings.HasPrefix(tail.Message, "TailLatency over 250ms of the canary pods +0.0%") {
+	if tail.Canary != "0.2%" || tail.Margin != "+16.1%" || tail.Samples != 30000 || !strings.HasPrefix(tail.Message, "TailLatency over 250ms of the canary pods +0.0%") {
 		t.Errorf("%+v", tail)
 	}
 	if errors := checkNamed(t, judged, "errors"); errors.Samples != 3000 {

@@ -13,6 +13,8 @@ type reading struct {
 	log float64
 	// bad of so many requests, where the signal is a share of requests.
 	bad, of float64
+	// shift was added to the share before its logarithm was taken.
+	shift float64
 	// state says what the reading is good for.
 	state readingState
 }
@@ -69,6 +71,20 @@ func failedShare(p *signal.Pod) reading {
 		return reading{state: unreadable}
 	}
 	return share(p.FailedRequests.Number, p.Requests.Number)
+}
+
+// scarceTail is added to the share of slow requests before tails are compared. A tail that is far smaller is a handful of requests: one hiccup of
+// a node multiplies it, and pods would look too unlike each other for any trial, though nobody waits.
+const scarceTail = 0.01
+
+// tailShareOf reads the requests above an edge as one in twenty or so are: the logarithm is of their share and scarceTail.
+func tailShareOf(p *signal.Pod, edgeSeconds float64) reading {
+	one := slowShare(p, edgeSeconds)
+	if one.state == readable {
+		one.shift = scarceTail
+		one.log = math.Log(math.Exp(one.log) + scarceTail)
+	}
+	return one
 }
 
 // slowShare reads the requests above an edge that the pod's histogram has.
@@ -171,6 +187,21 @@ func readCohort(pods []signal.Pod, members []Member, read func(*signal.Pod) read
 func (c cohortReading) share() float64 {
 	pods := float64(len(c.readings))
 	return (c.bad + pods*pseudoBad) / (c.of + 2*pods*pseudoBad)
+}
+
+// countVariance is the mean variance that the pods' logarithms owe to the counts that they were taken from: that of a logarithm of k counted
+// requests is about 1/k, and less by the square of what a shift leaves of a change.
+func (c cohortReading) countVariance() float64 {
+	sum := 0.0
+	for _, one := range c.readings {
+		left := 1.0
+		if one.shift > 0 {
+			share := (one.bad + pseudoBad) / (one.of + 2*pseudoBad)
+			left = share / (share + one.shift)
+		}
+		sum += left * left / (one.bad + pseudoBad)
+	}
+	return sum / float64(len(c.readings))
 }
 
 func (c cohortReading) leastRequests() float64 {

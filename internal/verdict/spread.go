@@ -25,7 +25,7 @@ func Spreads(window *signal.Window, members []Member) []v1alpha1.Spread {
 		read       func(*signal.Pod) reading
 	}{
 		{v1alpha1.SignalRequestLatency, false, func(p *signal.Pod) reading { return ratio(p.RequestSeconds, p.Requests) }},
-		{v1alpha1.SignalTailLatency, true, func(p *signal.Pod) reading { return slowShare(p, edge) }},
+		{v1alpha1.SignalTailLatency, true, func(p *signal.Pod) reading { return tailShareOf(p, edge) }},
 		{v1alpha1.SignalErrors, true, failedShare},
 		{v1alpha1.SignalCPUPerRequest, false, func(p *signal.Pod) reading { return ratio(p.CPUSeconds, p.Requests) }},
 		{v1alpha1.SignalGCCPUPerRequest, false, func(p *signal.Pod) reading { return ratio(p.GCCPUSeconds, p.Requests) }},
@@ -47,15 +47,6 @@ func Spreads(window *signal.Window, members []Member) []v1alpha1.Spread {
 		spreads = append(spreads, v1alpha1.Spread{Signal: v1alpha1.SignalStartupTime, PodSpread: percentUp(math.Sqrt(sampleVariance(logs(started))))})
 	}
 	return spreads
-}
-
-// countVariance is the mean variance that the pods' logarithms owe to the counts that they were taken from.
-func (c cohortReading) countVariance() float64 {
-	sum := 0.0
-	for _, one := range c.readings {
-		sum += 1 / (one.bad + pseudoBad)
-	}
-	return sum / float64(len(c.readings))
 }
 
 func sampleVariance(values []float64) float64 { return squaresAround(values) / float64(len(values)-1) }

@@ -64,10 +64,34 @@ func TestSpreadOfCounts(t *testing.T) {
 		if len(got) != 2 || got[0].Signal != v1alpha1.SignalTailLatency || got[1].Signal != v1alpha1.SignalErrors {
 			t.Fatalf("pods differ by %v: %v", truth, got)
 		}
-		for _, spread := range got {
-			if math.Abs(parsePercent(spread.PodSpread)-truth) > 0.05 {
-				t.Errorf("pods differ by %v: %v", truth, spread)
+		for i, want := range []float64{truth * 0.02 / (0.02 + scarceTail), truth} {
+			if math.Abs(parsePercent(got[i].PodSpread)-want) > 0.05 {
+				t.Errorf("pods differ by %v: %v", truth, got[i])
 			}
+		}
+	}
+}
+
+// TestScarceTail: of pods whose tail is a handful of requests one has ten times as many, for a hiccup of its node. That makes them no pods
+// that can't be compared, while a tail that people feel does.
+func TestScarceTail(t *testing.T) {
+	for _, test := range []struct {
+		slow  float64
+		short bool
+	}{{1, false}, {40, true}} {
+		w, members := window(1), cohort("pod", 6)
+		for i, member := range members {
+			slow := test.slow
+			if i == 2 {
+				slow *= 10
+			}
+			w.Pods[member.Name] = signal.Pod{Requests: present(4000), Latency: buckets(4000-slow, slow, 0, 0), LatencyState: signal.Present}
+		}
+		_, shortage := SettleMargins(MarginInput{
+			Defaults: map[v1alpha1.SignalName]float64{v1alpha1.SignalTailLatency: 0.1}, Max: 0.1, Spreads: Spreads(w, members), Canary: 3, Control: 3,
+		})
+		if (shortage != nil) != test.short {
+			t.Errorf("%v of 4000 requests are slow, of one pod ten times as many: %+v", test.slow, shortage)
 		}
 	}
 }
