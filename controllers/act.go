@@ -28,6 +28,7 @@ func (r *Reconciler) evict(ctx context.Context, p *pass, pod rollout.Pod) error 
 	switch err := workload.Evict(ctx, r.Client, p.policy.Namespace, pod); {
 	case err == nil:
 		r.Metrics.evictions.WithLabelValues(evicted).Inc()
+		r.replaced.add(p.name(), 1)
 		logf.FromContext(ctx).Info("Evicted a pod", "pod", pod.Name, "settings", pod.Settings.Canonical(), "reason", p.summary.reason)
 		if p.repairing != nil {
 			r.emit(p.policy, &pod, "", *p.repairing)

@@ -64,11 +64,27 @@ func (p *pass) showTarget() {
 	}
 }
 
+// expectedOn are the settings that admission gave a pod which was born with another memory limit than its template declares, by another
+// webhook's hand.
+func (p *pass) expectedOn(pod rollout.Pod) settings.Settings {
+	baseline := p.policy.Status.Baseline
+	if baseline == nil || baseline.Source != v1alpha1.BaselinePromoted || !pod.ResizedFrom(p.target.Footing) {
+		return p.expected
+	}
+	own := p.target.Footing
+	own.MemoryLimitBytes = pod.MemoryLimitBytes
+	onThis, ok := settings.FromAPIOn(baseline.Settings, baseline.Footing, own)
+	if !ok {
+		return p.expected
+	}
+	return onThis
+}
+
 // podsUnlike are the living pods of the current revision that run other settings.
 func (p *pass) podsUnlike(want settings.Settings) []rollout.Pod {
 	var pods []rollout.Pod
 	for _, pod := range p.target.Pods {
-		if pod.Revision == p.target.Revision && !pod.Terminating && pod.Unreadable == "" && pod.Settings != want {
+		if pod.Revision == p.target.Revision && !pod.Terminating && pod.Unreadable == "" && pod.Settings != want && pod.Settings != p.expectedOn(pod) {
 			pods = append(pods, pod)
 		}
 	}

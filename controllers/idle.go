@@ -11,8 +11,9 @@ import (
 
 // idle goes through what may keep a trial from starting, and starts one where nothing does. The first answer is the summary.
 func (r *Reconciler) idle(ctx context.Context, p *pass) error {
+	p.answerIdle()
 	for _, ask := range []func(context.Context, *pass) (*summary, error){
-		r.refused, r.conflicted, r.settleBaseline, suspended, r.repair, pendingUpdate, waitForTarget, tooFewReplicas, r.measureAndPropose,
+		r.refused, r.conflicted, r.settleBaseline, suspended, fleetStopped, r.repair, pendingUpdate, waitForTarget, tooFewReplicas, r.measureAndPropose,
 	} {
 		answer, err := ask(ctx, p)
 		if err != nil {

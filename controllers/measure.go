@@ -49,11 +49,21 @@ func (r *Reconciler) measure(ctx context.Context, p *pass) (measurement, *summar
 	length := max(p.recentLength, min(10*p.plan.Interval, maxIdleWindow))
 	m := measurement{asked: length}
 	var names []string
+	resized := 0
 	for _, pod := range p.target.Pods {
+		if pod.Revision == p.target.Revision && pod.ResizedFrom(p.target.Footing) {
+			resized++
+			continue // what is right for it is not right for its successor
+		}
 		if pod.Ready && !pod.Terminating && p.now.Sub(pod.ReadyChangedAt) >= length {
 			m.members = append(m.members, rollout.MemberOf(pod))
 			names = append(names, pod.Name)
 		}
+	}
+	if len(m.members) == 0 && resized > 0 && resized >= int(p.target.Replicas) {
+		other := stalled(v1alpha1.ReasonResized, "all pods were resized to another memory limit than the template declares, which their successors start with: "+
+			"declare the limit that they have, or switch off what resizes them")
+		return m, &other, nil
 	}
 	if len(m.members) == 0 {
 		young := underWay(v1alpha1.ReasonWaitingForTarget, fmt.Sprintf("no pod has been ready for %s yet, the window to measure", length))

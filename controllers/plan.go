@@ -11,6 +11,7 @@ import (
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/rollout"
+	"github.com/gopacer/gopacer/internal/schedule"
 	"github.com/gopacer/gopacer/internal/signal"
 	"github.com/gopacer/gopacer/internal/tuning"
 )
@@ -23,6 +24,7 @@ type plan struct {
 	rules     tuning.Rules
 	strategy  tuning.Strategy
 	cooldown  time.Duration
+	windows   []schedule.Window
 	// margins are those of the tier or the policy, before they are settled; maxMargin is what none is widened beyond.
 	margins   map[v1alpha1.SignalName]float64
 	maxMargin float64
@@ -38,6 +40,8 @@ func newPlan(policy *v1alpha1.RuntimeTuningPolicy, replicas int) (plan, error) {
 			Interval:      duration(spec.Analysis.Interval),
 			WarmUp:        duration(spec.Analysis.WarmUp),
 			NoDataTimeout: duration(spec.Analysis.NoDataTimeout),
+			ByHand:        spec.Rollout.Promotion.By == v1alpha1.PromotionManual,
+			AtNextRollout: spec.Rollout.Promotion.As == v1alpha1.PromotionNextRollout,
 		},
 		cooldown: duration(spec.Schedule.Cooldown),
 	}
@@ -52,6 +56,9 @@ func newPlan(policy *v1alpha1.RuntimeTuningPolicy, replicas int) (plan, error) {
 		return plan{}, err
 	}
 	if p.SLOs, p.queries, err = objectives(spec.SLOs, policy.Namespace); err != nil {
+		return plan{}, err
+	}
+	if p.windows, err = windows(spec.Schedule.Windows); err != nil {
 		return plan{}, err
 	}
 	if err := p.settleAnalysis(spec.Analysis); err != nil {

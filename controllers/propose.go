@@ -102,7 +102,7 @@ func (p *pass) tuningInput(measured measurement, streak int) tuning.Input {
 	return tuning.Input{
 		Now: p.now, Baseline: p.expected, Footing: p.target.Footing, GoVersion: p.goVersion(), Knobs: knobs, Objective: p.plan.objective,
 		Rules: p.plan.rules, Strategy: p.plan.strategy, Observed: measured.observed, Streak: streak + 1, History: status.History,
-		Rejected: status.Rejected, Provable: p.provable(), Sweep: status.Sweep, Calibrated: p.calibrated(), Seed: seedOf(p.policy),
+		Rejected: status.Rejected, Retried: p.retried(), Provable: p.provable(), Sweep: status.Sweep, Calibrated: p.calibrated(), Seed: seedOf(p.policy),
 	}
 }
 
@@ -183,7 +183,7 @@ func (r *Reconciler) approved(ctx context.Context, p *pass) (*summary, error) {
 			return cooling, nil
 		}
 	}
-	return r.open(ctx, p, func() rollout.Decision {
+	return r.open(ctx, p, int(p.target.Replicas), func() rollout.Decision {
 		return rollout.StartApproved(p.view(), rollout.Opening{
 			Number: p.policy.Status.Trials, Purpose: v1alpha1.PurposePromote, Candidate: recommended, Reason: "a person approved it in spec.approved",
 			Previous: *p.policy.Status.Baseline,
@@ -197,7 +197,8 @@ func (r *Reconciler) start(ctx context.Context, p *pass, measured measurement, p
 	if few != nil {
 		return few, nil
 	}
-	return r.open(ctx, p, func() rollout.Decision {
+	cost := p.plan.Replacements(int(p.target.Replicas), proposal.Purpose)
+	return r.open(ctx, p, cost, func() rollout.Decision {
 		return rollout.Start(p.view(), rollout.Opening{
 			Number: p.policy.Status.Trials, Purpose: proposal.Purpose, Candidate: *proposal.Candidate, Reason: proposal.Reason,
 			Previous: *p.policy.Status.Baseline, Margins: margins,
@@ -205,9 +206,15 @@ func (r *Reconciler) start(ctx context.Context, p *pass, measured measurement, p
 	})
 }
 
-// open begins a trial on the target as the API server has it now. The finalizer comes first: from the first slot on there is
+// open begins a trial that may cost so many pods, on the target as the API server has it now. The finalizer comes first: from the first slot on there is
 // something to restore.
-func (r *Reconciler) open(ctx context.Context, p *pass, begin func() rollout.Decision) (*summary, error) {
+func (r *Reconciler) open(ctx context.Context, p *pass, cost int, begin func() rollout.Decision) (*summary, error) {
+	if waiting := p.notNow(cost); waiting != nil {
+		return waiting, nil
+	}
+	if waiting, err := r.tooMany(ctx, p); err != nil || waiting != nil {
+		return waiting, err
+	}
 	proposedOn := p.target.Footing
 	if err := p.load(ctx, r.Server); err != nil {
 		return nil, err
@@ -221,6 +228,9 @@ func (r *Reconciler) open(ctx context.Context, p *pass, begin func() rollout.Dec
 		p.finalizer = addFinalizer
 		p.unchanged = true
 		return &summary{}, nil
+	}
+	if waiting, err := r.admit(ctx, p); err != nil || waiting != nil {
+		return waiting, err
 	}
 	p.policy.Status.Trials++
 	p.take(begin())

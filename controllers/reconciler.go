@@ -20,6 +20,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/fleet"
 	"github.com/gopacer/gopacer/internal/rollout"
 	"github.com/gopacer/gopacer/internal/settings"
 	"github.com/gopacer/gopacer/internal/workload"
@@ -38,13 +39,18 @@ type Reconciler struct {
 	Server   workload.Reader
 	Policies Policies
 	Observer Observer
-	Events   events.EventRecorder
-	Metrics  *Metrics
-	Clock    clock.PassiveClock
+	// Fleet may be left out: then its defaults hold.
+	Fleet   Fleet
+	Events  events.EventRecorder
+	Metrics *Metrics
+	Clock   clock.PassiveClock
 
-	repairs  repairs
-	silences silences
-	streaks  streaks
+	repairs    repairs
+	silences   silences
+	streaks    streaks
+	replaced   replaced
+	admissions admissions
+	sizes      sizes
 }
 
 const (
@@ -61,12 +67,17 @@ type pass struct {
 	now    time.Time
 	policy *v1alpha1.RuntimeTuningPolicy
 	plan   plan
+	fleet  fleet.Limits
 	target workload.Target
 	// refusal is why the target can't be tuned, misconfigured why the policy can't work whatever its target; nil where they can.
 	refusal, misconfigured *workload.Refusal
 	// expected are the settings that the target's pods should have now.
-	expected     settings.Settings
+	expected settings.Settings
+	// requests are those of people that wait for an answer.
+	requests     requests
 	recentLength time.Duration
+	// unsteadySince is since when the number of replicas keeps changing; zero where it does not.
+	unsteadySince time.Time
 
 	summary summary
 	// unchanged says that the conditions stay as they are.
@@ -76,6 +87,8 @@ type pass struct {
 	finalizer finalizerChange
 	// repairing is told once the pod to replace was evicted.
 	repairing *rollout.Event
+	// counted are the replaced pods that this look adds to the status.
+	counted int
 	// trouble is why Prometheus gave no window; the summary holds less of it.
 	trouble error
 }
@@ -97,10 +110,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			r.Metrics.forget(request.NamespacedName)
 			r.repairs.forget(request.NamespacedName)
 			r.streaks.forget(request.NamespacedName)
+			r.replaced.forget(request.NamespacedName)
+			r.admissions.saw(request.NamespacedName, false)
+			r.sizes.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get policy %s: %w", request.NamespacedName, err)
 	}
+	r.admissions.saw(request.NamespacedName, policy.Status.Trial != nil)
 	before := policy.DeepCopy()
 	p, err := r.look(ctx, policy)
 	if err != nil {
@@ -109,12 +126,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.decide(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
+	p.countReplaced(r.replaced.count(p.name()))
 	return r.carryOut(ctx, p, before)
 }
 
 // look gathers what every decision rests on.
 func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPolicy) (*pass, error) {
-	p := &pass{now: r.Clock.Now().Truncate(time.Second), policy: policy}
+	p := &pass{now: r.Clock.Now().Truncate(time.Second), policy: policy, fleet: r.limits()}
 	// What is taken down rests on what is up now, not on a cache.
 	reader := workload.Reader(r.Client)
 	if policy.Status.Trial != nil || policy.DeletionTimestamp != nil {
@@ -122,6 +140,9 @@ func (r *Reconciler) look(ctx context.Context, policy *v1alpha1.RuntimeTuningPol
 	}
 	if err := p.load(ctx, reader); err != nil {
 		return nil, err
+	}
+	if p.target.UID != "" {
+		p.unsteadySince = r.sizes.saw(p.name(), p.target.Replicas, p.now)
 	}
 	var err error
 	if p.plan, err = newPlan(policy, int(p.target.Replicas)); err != nil {
@@ -165,9 +186,13 @@ func (p *pass) load(ctx context.Context, reader workload.Reader) error {
 
 // decide lets the one part act that the policy's state calls for.
 func (r *Reconciler) decide(ctx context.Context, p *pass) error {
-	switch {
-	case p.policy.DeletionTimestamp != nil:
+	if p.policy.DeletionTimestamp != nil {
 		return r.restore(ctx, p)
+	}
+	p.requests = newRequests(p.policy)
+	p.refuseLongRequests()
+	p.retry()
+	switch {
 	case p.policy.Status.Trial != nil:
 		return r.advance(ctx, p)
 	default:
@@ -183,6 +208,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, before *v1alpha1.Run
 	case err != nil || p.finalizer == removeFinalizer:
 		return ctrl.Result{}, err
 	}
+	r.replaced.add(p.name(), -p.counted)
 	r.report(ctx, p, before)
 	if p.decision.Changed || p.finalizer == addFinalizer {
 		return p.again(soon), nil

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,7 +64,7 @@ func (r *repairs) due(policy types.NamespacedName, now time.Time, drifted []roll
 // repair replaces, one at a time, pods that lack the settings they should have: they were born while admission was down. While a
 // rollout replaces them anyway it leaves them alone, and while a pod is on its way it waits.
 func (r *Reconciler) repair(ctx context.Context, p *pass) (*summary, error) {
-	if p.policy.Spec.Mode != v1alpha1.ModeAuto || p.target.RollingOut || len(p.podsUnlike(p.expected)) == 0 {
+	if p.policy.Spec.Mode != v1alpha1.ModeAuto || p.target.RollingOut || p.held() != "" || len(p.drifted()) == 0 {
 		return nil, nil
 	}
 	repairing := underWay(v1alpha1.ReasonRepairing, "some pods lack the baseline settings: they were born while admission did not work, and are replaced one at a time")
@@ -75,7 +76,7 @@ func (r *Reconciler) repair(ctx context.Context, p *pass) (*summary, error) {
 	if p.refusal != nil || p.target.RollingOut || p.target.Scaling || p.target.Footing != expectedOn {
 		return &repairing, nil
 	}
-	drifted := p.podsUnlike(p.expected)
+	drifted := p.drifted()
 	affordable := rollout.Affordable(p.plan.Plan, int(p.target.Replicas), p.target.Pods, drifted)
 	if len(affordable) == 0 || !r.repairs.due(p.name(), p.now, drifted) {
 		return &repairing, nil
@@ -85,4 +86,13 @@ func (r *Reconciler) repair(ctx context.Context, p *pass) (*summary, error) {
 	p.repairing = &rollout.Event{Reason: v1alpha1.EventPodRepaired,
 		Message: fmt.Sprintf("pod %s ran %q instead of %q and is replaced", pod.Name, pod.Settings.Canonical(), p.expected.Canonical())}
 	return &repairing, nil
+}
+
+// drifted are the pods that the sweep replaces. Those that are older than a baseline which comes with the next rollout wait for that.
+func (p *pass) drifted() []rollout.Pod {
+	unlike, promotedAt := p.podsUnlike(p.expected), p.policy.Status.Baseline.PromotedAt
+	if !p.plan.AtNextRollout || promotedAt == nil {
+		return unlike
+	}
+	return slices.DeleteFunc(unlike, func(pod rollout.Pod) bool { return pod.CreatedAt.Before(promotedAt.Time) })
 }

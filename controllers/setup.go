@@ -29,14 +29,16 @@ const (
 	lastRetry  = time.Minute
 )
 
-// SetupWithManager registers the reconciler. A policy is looked at when its spec changes, when its target does, when a pod does
+// SetupWithManager registers the reconciler. A policy is looked at when its spec or a request changes, when its target does, when a pod does
 // while a trial runs, and at least once an interval. Kinds of other groups are not watched, for they may not be installed: their pods are, and the
 // interval does the rest.
 func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
+	// Requests are annotations.
+	asked := builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))
 	return ctrl.NewControllerManagedBy(manager).
 		Named("runtimetuningpolicy").
-		For(&v1alpha1.RuntimeTuningPolicy{}, changed).
+		For(&v1alpha1.RuntimeTuningPolicy{}, asked).
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget(workload.KindDeployment)), changed).
 		Watches(&appsv1.StatefulSet{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget(workload.KindStatefulSet)), changed).
 		Watches(&appsv1.DaemonSet{}, handler.EnqueueRequestsFromMapFunc(r.ofTarget(workload.KindDaemonSet)), changed).

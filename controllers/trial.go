@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/fleet"
 	"github.com/gopacer/gopacer/internal/rollout"
+	"github.com/gopacer/gopacer/internal/schedule"
 	"github.com/gopacer/gopacer/internal/settings"
 )
 
@@ -19,7 +22,7 @@ func (r *Reconciler) advance(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
-	view.Stop = stop
+	view.Stop, view.Promote = stop, p.requests.has(v1alpha1.RequestPromote)
 	trial := *p.policy.Status.Trial
 	needed, err := rollout.NeedsMeasurements(trial, view)
 	if err != nil {
@@ -33,6 +36,7 @@ func (r *Reconciler) advance(ctx context.Context, p *pass) error {
 		return err
 	}
 	p.take(decision)
+	p.answerTrial(trial)
 	return nil
 }
 
@@ -48,8 +52,8 @@ func (r *Reconciler) measureTrial(ctx context.Context, p *pass, view *rollout.Vi
 func (p *pass) view() rollout.View {
 	return rollout.View{
 		Now: p.now, PolicyUID: p.policy.UID, Plan: p.plan.Plan, Replicas: int(p.target.Replicas), Revision: p.target.Revision, StableNames: p.target.StableNames,
-		Unsettled: p.target.RollingOut || p.target.Scaling, Footing: p.target.Footing, Pods: p.target.Pods,
-		Hold: p.policy.Spec.Suspend == v1alpha1.SuspendHold, RecentLength: p.recentLength,
+		Unsettled: p.target.RollingOut || p.target.Scaling, Unsteady: !p.unsteadySince.IsZero(), Footing: p.target.Footing, Pods: p.target.Pods,
+		Hold: p.held() != "", RecentLength: p.recentLength,
 	}
 }
 
@@ -58,8 +62,12 @@ func (r *Reconciler) stopRequest(ctx context.Context, p *pass) (*rollout.Stop, e
 	switch {
 	case p.policy.DeletionTimestamp != nil:
 		return &rollout.Stop{Reason: v1alpha1.ReasonPolicyDeleted, Message: "the policy is being deleted"}, nil
+	case p.requests.has(v1alpha1.RequestAbort):
+		return &rollout.Stop{Reason: v1alpha1.ReasonAborted, Message: "a person asked for it"}, nil
 	case p.policy.Spec.Suspend == v1alpha1.SuspendRevert:
 		return &rollout.Stop{Reason: v1alpha1.ReasonSuspended, Message: "spec.suspend is Revert"}, nil
+	case p.fleet.Stop == fleet.StopRevert:
+		return &rollout.Stop{Reason: v1alpha1.ReasonFleetStopped, Message: stopped(p.fleet)}, nil
 	case p.policy.Spec.Mode != v1alpha1.ModeAuto:
 		return &rollout.Stop{Reason: v1alpha1.ReasonModeChanged, Message: fmt.Sprintf("spec.mode is %s", p.policy.Spec.Mode)}, nil
 	case p.misconfigured != nil && p.misconfigured.Reason == v1alpha1.ReasonInvalidSpec:
@@ -115,6 +123,9 @@ func (p *pass) trialSummary() summary {
 	}
 	switch trial.Stage {
 	case v1alpha1.StagePromoting:
+		if p.plan.WaitsForRollout(trial) {
+			return well(v1alpha1.ReasonAwaitingRollout, fmt.Sprintf("trial %d made %s the baseline: the other pods get it with the next rollout", trial.Number, candidate))
+		}
 		if trial.Verdict == nil { // as rollout.StartApproved leaves it
 			return underWay(v1alpha1.ReasonPromoting, fmt.Sprintf("trial %d: %s was approved by a person: all pods follow", trial.Number, candidate))
 		}
@@ -125,7 +136,12 @@ func (p *pass) trialSummary() summary {
 		}
 		return underWay(v1alpha1.ReasonReverting, fmt.Sprintf("trial %d of %s goes back: %s: %s", trial.Number, candidate, trial.End.Reason, trial.End.Message))
 	default:
-		return underWay(v1alpha1.ReasonTrialRunning, fmt.Sprintf("trial %d tries %s: step %d of %d%s", trial.Number, candidate, min(int(trial.Step)+1, len(p.plan.Steps)), len(p.plan.Steps), p.trialNotes()))
+		if trial.PassedAt != nil {
+			return underWay(v1alpha1.ReasonAwaitingPromotion, fmt.Sprintf("trial %d of %s passed every step: annotate the policy with %s to promote it, until %s%s", trial.Number,
+				candidate, v1alpha1.AnnotationPromote, trial.PassedAt.Add(rollout.PromotionDeadline).UTC().Format(time.RFC3339), p.trialNotes()))
+		}
+		return underWay(v1alpha1.ReasonTrialRunning, fmt.Sprintf("trial %d tries %s: step %d of %d%s", trial.Number, candidate,
+			min(int(trial.Step)+1, len(p.plan.Steps)), len(p.plan.Steps), p.trialNotes()))
 	}
 }
 
@@ -159,8 +175,25 @@ func (p *pass) trialNotes() string {
 			notes = ", guardrails only"
 		}
 	}
-	if p.policy.Spec.Suspend == v1alpha1.SuspendHold {
-		notes += ", held: spec.suspend is Hold"
+	if trial := p.policy.Status.Trial; trial.Stage == v1alpha1.StageCanary && trial.VerifiedAt == nil && !p.unsteadySince.IsZero() {
+		notes += ", while the number of replicas keeps changing since " + p.unsteadySince.UTC().Format(time.RFC3339)
+	}
+	if held := p.held(); held != "" {
+		notes += ", held: " + held
 	}
 	return notes
+}
+
+// held says why a trial goes no further for now; empty where it may.
+func (p *pass) held() string {
+	if p.policy.Spec.Suspend == v1alpha1.SuspendHold {
+		return "spec.suspend is Hold"
+	}
+	if p.fleet.Stop != fleet.StopNone {
+		return stopped(p.fleet)
+	}
+	if open, next := schedule.Open(p.plan.windows, p.now); !open {
+		return "it is outside of spec.schedule.windows until " + next.UTC().Format(time.RFC3339)
+	}
+	return ""
 }

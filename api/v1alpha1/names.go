@@ -10,6 +10,11 @@ const (
 	LabelCohort = "tuning.gopacer.dev/cohort"
 	// AnnotationSettings holds, on a pod, the canonical form of the settings that gopacer gave it.
 	AnnotationSettings = "tuning.gopacer.dev/settings"
+	// AnnotationAbort, AnnotationPromote and AnnotationRetry are requests that a person writes on a policy. A request is new where its value is not
+	// the one that status.handled echoes.
+	AnnotationAbort   = "tuning.gopacer.dev/abort"
+	AnnotationPromote = "tuning.gopacer.dev/promote"
+	AnnotationRetry   = "tuning.gopacer.dev/retry"
 	// CohortCanary marks pods that run a candidate.
 	CohortCanary = "canary"
 	// CohortControl marks pods that the canary pods are compared with.
@@ -27,22 +32,32 @@ const (
 const (
 	// Ready=True: all is well, nothing to do for a person.
 
-	ReasonObserving   = "Observing"   // mode Observe: measured, proposing nothing
-	ReasonRecommended = "Recommended" // mode Recommend: status.recommendation holds a candidate
-	ReasonTuned       = "Tuned"       // no candidate promises enough gain
-	ReasonCooldown    = "Cooldown"    // a trial ended; the next waits
-	ReasonSuspended   = "Suspended"   // spec.suspend
+	ReasonObserving              = "Observing"              // mode Observe: measured, proposing nothing
+	ReasonRecommended            = "Recommended"            // mode Recommend: status.recommendation holds a candidate
+	ReasonTuned                  = "Tuned"                  // no candidate promises enough gain
+	ReasonCooldown               = "Cooldown"               // a trial ended; the next waits
+	ReasonSuspended              = "Suspended"              // spec.suspend
+	ReasonFleetStopped           = "FleetStopped"           // trials.stop in the manager's configuration
+	ReasonTooManyTrials          = "TooManyTrials"          // trials.perNamespace or trials.perCluster in it
+	ReasonOutsideWindow          = "OutsideWindow"          // spec.schedule.windows
+	ReasonReplacementBudgetSpent = "ReplacementBudgetSpent" // spec.schedule.replacementsPerWeek
+	ReasonAwaitingRollout        = "AwaitingRollout"        // spec.rollout.promotion.as is NextRollout
 
 	// Ready=Unknown, Reconciling=True: under way.
 
-	ReasonTrialRunning     = "TrialRunning"
-	ReasonPromoting        = "Promoting"
-	ReasonReverting        = "Reverting"
-	ReasonRestoring        = "Restoring"        // the policy is being deleted
-	ReasonRepairing        = "Repairing"        // the drift sweep replaces pods
-	ReasonWaitingForTarget = "WaitingForTarget" // a rollout or scaling of the target is going on
+	ReasonTrialRunning      = "TrialRunning"
+	ReasonPromoting         = "Promoting"
+	ReasonReverting         = "Reverting"
+	ReasonRestoring         = "Restoring"         // the policy is being deleted
+	ReasonRepairing         = "Repairing"         // the drift sweep replaces pods
+	ReasonAwaitingPromotion = "AwaitingPromotion" // spec.rollout.promotion.by is Manual
+	ReasonWaitingForTarget  = "WaitingForTarget"  // a rollout or scaling of the target is going on
+
+	ReasonWaitingForStableReplicas = "WaitingForStableReplicas" // their number keeps changing
 
 	// Ready=False: it can't work, for now.
+
+	ReasonDeploysTooFrequent = "DeploysTooFrequent" // three trials in a row were ended by a new revision
 
 	ReasonNoTraffic             = "NoTraffic"
 	ReasonPrometheusUnavailable = "PrometheusUnavailable"
@@ -65,6 +80,7 @@ const (
 	ReasonTooFewPods         = "TooFewPods" // the pods are too unlike each other for the margins, at this number
 	ReasonConflicted         = "Conflicted"
 	ReasonInvalidSpec        = "InvalidSpec"
+	ReasonResized            = "Resized" // all pods have another memory limit than the template
 )
 
 // Reasons for which a trial ends or a verdict is what it is.
@@ -105,17 +121,21 @@ const (
 	ReasonStartsSlowly             = "StartsSlowly"
 	ReasonQueryBreached            = "QueryBreached"
 	ReasonMeasured                 = "Measured"
+	ReasonAborted                  = "Aborted"
+	ReasonPromotionTimedOut        = "PromotionTimedOut"
 )
 
 // Event reasons.
 const (
-	EventTrialStarted   = "TrialStarted"
-	EventStepStarted    = "StepStarted"
-	EventStepPassed     = "StepPassed"
-	EventTrialPromoted  = "TrialPromoted"
-	EventTrialReverting = "TrialReverting"
-	EventTrialReverted  = "TrialReverted"
-	EventBaselineVoid   = "BaselineVoid"
-	EventPodRepaired    = "PodRepaired"
-	EventPodBlocked     = "PodBlocked" // an eviction is refused, most often by a PodDisruptionBudget
+	EventTrialStarted      = "TrialStarted"
+	EventStepStarted       = "StepStarted"
+	EventStepPassed        = "StepPassed"
+	EventTrialPromoted     = "TrialPromoted"
+	EventAwaitingPromotion = "AwaitingPromotion"
+	EventTrialReverting    = "TrialReverting"
+	EventTrialReverted     = "TrialReverted"
+	EventBaselineVoid      = "BaselineVoid"
+	EventPodRepaired       = "PodRepaired"
+	EventPodBlocked        = "PodBlocked" // an eviction is refused, most often by a PodDisruptionBudget
+	EventRequestHandled    = "RequestHandled"
 )

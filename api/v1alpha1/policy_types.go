@@ -129,6 +129,41 @@ type SLO struct {
 	Query *QuerySLO `json:"query,omitempty"`
 }
 
+// Weekday is a day of the week.
+// +kubebuilder:validation:Enum=Mon;Tue;Wed;Thu;Fri;Sat;Sun
+type Weekday string
+
+// MaintenanceWindow is a time in which trials may replace pods.
+type MaintenanceWindow struct {
+	// timeZone by whose clocks it opens: a name of the IANA time zone database, such as Europe/Berlin.
+	// +optional
+	// +kubebuilder:default=UTC
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9+_-]+(/[A-Za-z0-9+_-]+)*$`
+	// +kubebuilder:validation:XValidation:rule="self != 'Local'",message="timeZone Local is that of the manager's machine: name one, such as Europe/Berlin"
+	TimeZone string `json:"timeZone,omitempty"`
+	// days on which it opens; every day where it is left out.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=7
+	Days []Weekday `json:"days,omitempty"`
+	// start is the time of day at which it opens, such as 22:00. A time that the clocks skip is as much later as they skip; one that they show
+	// twice is the first.
+	// +required
+	// +kubebuilder:validation:MaxLength=5
+	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
+	Start string `json:"start"`
+	// duration for which it is open, in elapsed time, whatever is done to the clocks.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(h|m|s))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('15m') && duration(self) <= duration('24h')",message="duration must lie between 15m and 24h"
+	Duration metav1.Duration `json:"duration"`
+}
+
 // Schedule says when trials may start.
 type Schedule struct {
 	// cooldown is the time between the end of a trial and the start of the next.
@@ -139,6 +174,18 @@ type Schedule struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('720h')",message="cooldown must not exceed 720h"
 	Cooldown *metav1.Duration `json:"cooldown,omitempty"`
+	// windows are the times in which trials start, go on to their next step, and replace pods. A trial that runs when they close is held, with its
+	// guards on. A revert waits for none. Without any, it is always time.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Windows []MaintenanceWindow `json:"windows,omitempty"`
+	// replacementsPerWeek is how many pods of the target may be replaced in a week for a trial to start: it starts where what it takes in all
+	// still fits. What runs already, and a revert, wait for no budget. Left out, there is none.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	ReplacementsPerWeek int32 `json:"replacementsPerWeek,omitempty"`
 }
 
 // RuntimeTuningPolicySpec is what a platform team asks for.

@@ -34,6 +34,40 @@ const (
 	StepsGradual StepPreset = "Gradual"
 )
 
+// PromotionBy says who promotes a candidate that has passed every step.
+// +kubebuilder:validation:Enum=Automatic;Manual
+type PromotionBy string
+
+const (
+	// PromotionAutomatic promotes once the last step has passed.
+	PromotionAutomatic PromotionBy = "Automatic"
+	// PromotionManual waits up to 24 hours for a person's request, by the annotation tuning.gopacer.dev/promote.
+	PromotionManual PromotionBy = "Manual"
+)
+
+// PromotionAs says how a promoted candidate reaches the other pods.
+// +kubebuilder:validation:Enum=Waves;NextRollout
+type PromotionAs string
+
+const (
+	// PromotionWaves replaces the other pods.
+	PromotionWaves PromotionAs = "Waves"
+	// PromotionNextRollout replaces no pod: those of the next deploy are born with the new baseline.
+	PromotionNextRollout PromotionAs = "NextRollout"
+)
+
+// Promotion says who promotes, and how the other pods follow.
+type Promotion struct {
+	// by says who promotes a candidate that has passed every step.
+	// +optional
+	// +kubebuilder:default=Automatic
+	By PromotionBy `json:"by,omitempty"`
+	// as says how the other pods get the promoted candidate.
+	// +optional
+	// +kubebuilder:default=Waves
+	As PromotionAs `json:"as,omitempty"`
+}
+
 // Rollout says how a candidate reaches pods.
 // +kubebuilder:validation:XValidation:rule="!has(self.steps) || !has(self.preset)",message="set either steps or preset"
 type Rollout struct {
@@ -54,4 +88,8 @@ type Rollout struct {
 	// +kubebuilder:validation:Pattern=`^(100|[1-9][0-9]?)%$`
 	// +kubebuilder:validation:XValidation:rule="type(self) != int || (self >= 1 && self <= 10000)",message="maxUnavailable is a count from 1 to 10000, or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+	// promotion says who promotes, and how the other pods follow.
+	// +optional
+	// +kubebuilder:default={}
+	Promotion Promotion `json:"promotion,omitempty,omitzero"`
 }

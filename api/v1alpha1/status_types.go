@@ -106,6 +106,49 @@ type TargetStatus struct {
 	Latency string `json:"latency,omitempty"`
 }
 
+// Request is something that a person asks for once, by an annotation on the policy.
+// +kubebuilder:validation:Enum=Abort;Promote;Retry
+type Request string
+
+const (
+	// RequestAbort takes the running trial back.
+	RequestAbort Request = "Abort"
+	// RequestPromote promotes the candidate of a trial that waits for a person.
+	RequestPromote Request = "Promote"
+	// RequestRetry ends the cooldown and forgets what was rejected.
+	RequestRetry Request = "Retry"
+)
+
+// DayReplacements counts the pods that were replaced on a day.
+type DayReplacements struct {
+	// day in UTC, such as 2026-11-30.
+	// +required
+	// +kubebuilder:validation:MaxLength=10
+	Day string `json:"day"`
+	// count of pods.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Count int32 `json:"count"`
+}
+
+// HandledRequest is the last request of its kind, and what became of it.
+type HandledRequest struct {
+	// request that was made.
+	// +required
+	Request Request `json:"request"`
+	// value of the annotation; another one is another request.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Value string `json:"value,omitempty"`
+	// at is when it was handled.
+	// +required
+	At metav1.Time `json:"at,omitzero"`
+	// result is one sentence for a person.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Result string `json:"result"`
+}
+
 // RuntimeTuningPolicyStatus is what gopacer says of a policy.
 type RuntimeTuningPolicyStatus struct {
 	// conditions of the policy. Ready sums up; Reconciling and Stalled are present only while True.
@@ -148,6 +191,18 @@ type RuntimeTuningPolicyStatus struct {
 	// cooldownUntil is when the next trial may start.
 	// +optional
 	CooldownUntil *metav1.Time `json:"cooldownUntil,omitempty"`
+	// handled are the requests of people, each with what became of it.
+	// +optional
+	// +listType=map
+	// +listMapKey=request
+	// +kubebuilder:validation:MaxItems=3
+	Handled []HandledRequest `json:"handled,omitempty"`
+	// replacements of the target's pods on the last eight days, newest first, where spec.schedule.replacementsPerWeek bounds them.
+	// +optional
+	// +listType=map
+	// +listMapKey=day
+	// +kubebuilder:validation:MaxItems=8
+	Replacements []DayReplacements `json:"replacements,omitempty"`
 	// history holds the latest finished trials, newest first.
 	// +optional
 	// +listType=atomic

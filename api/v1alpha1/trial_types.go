@@ -183,6 +183,9 @@ type Trial struct {
 	// lastDataAt is when a verdict of this step was last based on usable data.
 	// +optional
 	LastDataAt *metav1.Time `json:"lastDataAt,omitempty"`
+	// passedAt is when the last step passed, while the trial waits for a person to promote it; its deadline counts from here.
+	// +optional
+	PassedAt *metav1.Time `json:"passedAt,omitempty"`
 	// slots are the canary pods: those that have one and those that may still come.
 	// +optional
 	// +listType=map

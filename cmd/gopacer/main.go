@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"time"
+	_ "time/tzdata" // the image has no zoneinfo of its own, and a policy's maintenance windows name time zones
 
 	"go.uber.org/zap/zapcore"
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,6 +27,7 @@ import (
 	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/controllers"
 	"github.com/gopacer/gopacer/internal/admission"
+	"github.com/gopacer/gopacer/internal/fleet"
 	"github.com/gopacer/gopacer/internal/signal/prometheus"
 )
 
@@ -41,7 +43,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.config, "config", "/etc/gopacer/config.yaml", "File with the Prometheus providers that policies may name.")
+	flag.StringVar(&o.config, "config", "/etc/gopacer/config.yaml", "File with the Prometheus providers that policies may name, and with what holds for all trials together.")
 	flag.StringVar(&o.namespace, "namespace", "gopacer-system", "Namespace of the manager: its lease, its webhook's Service and certificate.")
 	flag.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "Address of the manager's own metrics.")
 	flag.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz.")
@@ -61,6 +63,10 @@ func main() {
 
 func run(ctx context.Context, o options) error {
 	providers, err := prometheus.Load(o.config)
+	if err != nil {
+		return err
+	}
+	limits, err := fleet.NewReader(o.config, time.Now, func(message string) { ctrl.Log.WithName("fleet").Info(message) })
 	if err != nil {
 		return err
 	}
@@ -86,7 +92,7 @@ func run(ctx context.Context, o options) error {
 		return fmt.Errorf("set up a client without a cache: %w", err)
 	}
 	reconciler := &controllers.Reconciler{
-		Client: mgr.GetClient(), Server: server, Policies: policies, Observer: source,
+		Client: mgr.GetClient(), Server: server, Policies: policies, Observer: source, Fleet: limits,
 		Events: mgr.GetEventRecorder("gopacer"), Metrics: reconcilerMetrics, Clock: clock.RealClock{},
 	}
 	handler, err := admission.NewHandler(policies, clock.RealClock{}, metrics.Registry)

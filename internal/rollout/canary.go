@@ -12,7 +12,7 @@ import (
 // stopIfTargetMoved ends the trial where what it rests on has changed: another revision, other declared settings, another limit.
 func (m *machine) stopIfTargetMoved() bool {
 	if m.Revision != m.trial.Revision {
-		return m.revert(v1alpha1.ReasonSuperseded, "the target has a new revision")
+		return m.revert(v1alpha1.ReasonSuperseded, newRevision)
 	}
 	footing, err := settings.FootingFromAPI(m.trial.Footing)
 	if err != nil || footing != m.Footing {

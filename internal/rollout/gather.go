@@ -11,8 +11,16 @@ import (
 
 // stopClockOnHold keeps the deadlines of a trial that a person holds from running: released, it gets the better half of the time at least.
 func (m *machine) stopClockOnHold() bool {
-	if m.Hold && m.trial.VerifiedAt == nil && m.Now.Sub(m.trial.StepStartedAt.Time) >= ProgressDeadline/2 {
+	if !m.Hold {
+		return false
+	}
+	if m.trial.VerifiedAt == nil && m.Now.Sub(m.trial.StepStartedAt.Time) >= ProgressDeadline/2 {
 		m.trial.StepStartedAt = m.now()
+		m.changed()
+	}
+	if passed := m.trial.PassedAt; passed != nil && m.Now.Sub(passed.Time) >= PromotionDeadline/2 {
+		now := m.now()
+		m.trial.PassedAt = &now
 		m.changed()
 	}
 	return false
@@ -64,6 +72,9 @@ func (m *machine) gatherPods() bool {
 	switch misses := len(m.misses()) + int(m.trial.Misses); {
 	case m.Hold:
 		return true
+	case m.overdue() && m.Unsteady:
+		return m.revert(v1alpha1.ReasonWaitingForStableReplicas,
+			fmt.Sprintf("after %s the pods of step %d are not ready: the number of replicas keeps changing", ProgressDeadline, m.trial.Step+1))
 	case m.overdue():
 		return m.revert(v1alpha1.ReasonProgressDeadlineExceeded, fmt.Sprintf("after %s the pods of step %d are not ready", ProgressDeadline, m.trial.Step+1))
 	case misses >= m.mostMisses():
@@ -100,7 +111,7 @@ func (m *machine) latest(pods []Pod) time.Time {
 // isFreshBaseline says that a pod started within the trial, of its revision, with the baseline.
 func (m *machine) isFreshBaseline(pod Pod) bool {
 	return pod.Revision == m.trial.Revision && !pod.CreatedAt.Before(m.trial.StartedAt.Time) && m.slotOf(pod) == nil && !m.isAimedAt(pod) &&
-		runs(pod, m.baselineOf(pod))
+		runs(pod, m.baselineOf(pod)) && !m.resized(pod)
 }
 
 // misses are pods that started without the candidate while a slot was open, or with neither candidate nor baseline. Those of the second

@@ -54,7 +54,7 @@ func (m *machine) guard() bool {
 func (m *machine) input(canary, control []Pod) verdict.Input {
 	return verdict.Input{
 		Now: m.Now, Canary: m.members(canary), Control: m.members(control), SLOs: m.Plan.SLOs, Gain: m.Plan.Gain, Recent: m.Recent,
-		Evidence: m.Evidence, Margins: verdict.ParseMargins(m.trial.Margins), Breaker: m.Plan.Breaker, Looks: m.Plan.looks(), BadWindows: m.trial.BadWindows,
+		Evidence: m.Evidence, Margins: verdict.ParseMargins(m.trial.Margins), Breaker: m.Plan.Breaker, Looks: m.looks(), BadWindows: m.trial.BadWindows,
 	}
 }
 
@@ -174,7 +174,7 @@ func (m *machine) revertWithoutData(judged v1alpha1.Verdict) bool {
 
 // inconclusive gives the question more time, and then goes back.
 func (m *machine) inconclusive(judged v1alpha1.Verdict, sinceWarm, hold time.Duration) bool {
-	if m.Hold || sinceWarm < m.Plan.patience(hold) {
+	if m.Hold || m.trial.PassedAt != nil || sinceWarm < m.Plan.patience(hold) {
 		return true
 	}
 	return m.revert(judged.Reason, fmt.Sprintf("undecided after %s: %s", sinceWarm.Round(time.Second), judged.Message))
@@ -185,7 +185,9 @@ func (m *machine) pass(last bool) bool {
 	if last && !promotes(m.trial) {
 		return m.measured()
 	}
-	m.event(v1alpha1.EventStepPassed, "trial %d passed step %d of %d: %s", m.trial.Number, m.trial.Step+1, len(m.Plan.Steps), m.trial.Verdict.Message)
+	if m.trial.PassedAt == nil || !last {
+		m.event(v1alpha1.EventStepPassed, "trial %d passed step %d of %d: %s", m.trial.Number, m.trial.Step+1, len(m.Plan.Steps), m.trial.Verdict.Message)
+	}
 	switch {
 	case !last:
 		m.trial.Step++
@@ -193,6 +195,8 @@ func (m *machine) pass(last bool) bool {
 		return m.wait()
 	case m.unprovable() != "":
 		return m.recommend()
+	case m.Plan.ByHand && !m.Promote:
+		return m.awaitPerson()
 	}
 	return m.promote()
 }

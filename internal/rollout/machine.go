@@ -74,7 +74,7 @@ func promotes(trial *v1alpha1.Trial) bool {
 func (o Opening) trial(view View) *v1alpha1.Trial {
 	now := stamp(view.Now)
 	return &v1alpha1.Trial{
-		Number: o.Number, Purpose: o.Purpose, Candidate: o.Candidate.API(), Reason: truncate(o.Reason), Footing: view.Footing.API(), Previous: o.Previous,
+		Number: o.Number, Purpose: o.Purpose, Candidate: o.Candidate.API(), Reason: Truncate(o.Reason), Footing: view.Footing.API(), Previous: o.Previous,
 		Margins: o.Margins, Revision: view.Revision, Stage: v1alpha1.StageCanary, StartedAt: now, StepStartedAt: now,
 	}
 }
@@ -127,13 +127,13 @@ func (m *machine) steps() (measured, unmeasured []func() bool) {
 	switch m.trial.Stage {
 	case v1alpha1.StageCanary:
 		unmeasured = []func() bool{
-			m.stopIfAsked, m.stopIfTargetMoved, m.bindSlots, m.revertIfUndone, m.revertOnHarm, m.stopClockOnHold, m.evictStrays, m.openSlots,
-			m.gatherControls, m.gatherUnmeasured, m.waitForInterval,
+			m.stopIfAsked, m.stopIfTargetMoved, m.bindSlots, m.revertIfUndone, m.revertIfResized, m.revertOnHarm, m.stopClockOnHold, m.evictStrays, m.openSlots,
+			m.gatherControls, m.promoteInTime, m.gatherUnmeasured, m.promoteIfAsked, m.waitForInterval,
 		}
 		measured = []func() bool{m.guard, m.revertOnEarlyBreach, m.gatherPods, m.verify, m.warmUp, m.judge}
 	case v1alpha1.StagePromoting:
 		unmeasured = []func() bool{m.finishIfTargetMoved, m.stopIfAsked, m.revertOnWaveHarm, m.stopClockOnHold}
-		measured = []func() bool{m.revertOnWaveBreach, m.nextWave, m.finishWaves}
+		measured = []func() bool{m.revertOnWaveBreach, m.awaitRollout, m.nextWave, m.finishWaves}
 	case v1alpha1.StageReverting:
 		unmeasured = []func() bool{m.giveReason, m.takeBack, m.finishRevert}
 	default:
@@ -191,7 +191,7 @@ func (m *machine) revert(reason, message string) bool {
 		m.decision.Baseline = m.trial.Previous.DeepCopy()
 	}
 	m.trial.Stage = v1alpha1.StageReverting
-	m.trial.End = &v1alpha1.TrialEnd{Reason: reason, Message: truncate(message), At: m.now()}
+	m.trial.End = &v1alpha1.TrialEnd{Reason: reason, Message: Truncate(message), At: m.now()}
 	m.trial.Slots = takenSlots(m.trial.Slots)
 	m.changed()
 	m.decision.Events = append(m.decision.Events, Event{Reason: v1alpha1.EventTrialReverting, Warning: resultOf(reason) == v1alpha1.TrialReverted,
@@ -203,7 +203,7 @@ func (m *machine) revert(reason, message string) bool {
 func (m *machine) end(result v1alpha1.TrialResult, reason, message string) bool {
 	m.decision.Record = &v1alpha1.TrialRecord{
 		Number: m.trial.Number, Purpose: m.trial.Purpose, Candidate: m.trial.Candidate, Footing: m.trial.Footing, Result: result,
-		Reason: reason, Message: truncate(message), Previous: m.trial.Previous.DeepCopy(), Verdict: m.trial.Verdict,
+		Reason: reason, Message: Truncate(message), Previous: m.trial.Previous.DeepCopy(), Verdict: m.trial.Verdict,
 		StartedAt: m.trial.StartedAt, EndedAt: m.now(),
 	}
 	m.decision.Trial = nil
@@ -235,7 +235,8 @@ func (m *machine) cohort(pod Pod) string {
 // maxMessage is what the CRD admits.
 const maxMessage = 512
 
-func truncate(message string) string {
+// Truncate cuts a message to what a status admits.
+func Truncate(message string) string {
 	if len(message) <= maxMessage {
 		return message
 	}

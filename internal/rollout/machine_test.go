@@ -35,7 +35,7 @@ func TestStart(t *testing.T) {
 
 func TestTruncate(t *testing.T) {
 	for _, text := range []string{"", "short", strings.Repeat("a", 512), strings.Repeat("a", 513), strings.Repeat("€", 300), strings.Repeat("\xff", 600)} {
-		if got := truncate(text); len(got) > 512 || len(text) <= 512 && got != text {
+		if got := Truncate(text); len(got) > 512 || len(text) <= 512 && got != text {
 			t.Errorf("%d bytes became %d", len(text), len(got))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/gopacer/gopacer/api/v1alpha1"
 	"github.com/gopacer/gopacer/internal/verdict"
 )
 
@@ -26,6 +27,10 @@ const (
 	WarmUpGCCycles = 10
 	// GuardInterval is how often the absolute limits are looked at between two verdicts.
 	GuardInterval = 5 * time.Second
+	// PromotionDeadline is how long a trial that has passed every step waits for a person.
+	PromotionDeadline = 24 * time.Hour
+	// NextRolloutDeadline is how long the guards stay on for the first pods of a baseline that waits for the next deploy.
+	NextRolloutDeadline = 30 * 24 * time.Hour
 	// minProvingPods is the least canary cohort whose success promotes by itself.
 	minProvingPods = 3
 	// maxSlots that one trial ever holds; the CRD bounds the list.
@@ -52,6 +57,8 @@ type Plan struct {
 	Breaker        verdict.Breaker
 	// GoodWindows is how many looks in a row must pass before the next step.
 	GoodWindows int
+	// ByHand leaves the promotion to a person, AtNextRollout the replacement of the other pods to the next deploy.
+	ByHand, AtNextRollout bool
 }
 
 // CanaryPods is the number of canary pods of a step: a percentage is rounded up, one pod is always left for comparison, and a step
@@ -73,6 +80,18 @@ func (p Plan) ControlPods(step, replicas int) int {
 // Unavailable is how many pods of the target may be down while one is replaced.
 func (p Plan) Unavailable(replicas int) int {
 	return max(1, scaled(p.MaxUnavailable, replicas, false))
+}
+
+// Replacements are how many pods a trial takes at the most, if it loses none: its canary and control pods, and then either those that go back or
+// those that follow.
+func (p Plan) Replacements(replicas int, purpose v1alpha1.TrialPurpose) int {
+	last := len(p.Steps) - 1
+	canaries := p.CanaryPods(last, replicas)
+	then := canaries
+	if purpose == v1alpha1.PurposePromote && !p.AtNextRollout {
+		then = max(then, replicas-canaries)
+	}
+	return canaries + p.ControlPods(last, replicas) + then
 }
 
 // Feasible says why no trial of the plan can be run with so many replicas; empty where one can.

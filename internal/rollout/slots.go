@@ -148,6 +148,7 @@ func (m *machine) revertIfUndone() bool {
 func (m *machine) restartStep() {
 	m.trial.StepStartedAt = m.now()
 	m.trial.VerifiedAt, m.trial.WarmAt, m.trial.LastDataAt = nil, nil, nil
+	m.trial.PassedAt = nil // what takes the place of a lost pod has passed nothing
 	m.trial.GoodWindows, m.trial.BadWindows, m.trial.Misses = 0, nil, 0
 }
 

@@ -30,10 +30,14 @@ type View struct {
 	StableNames bool
 	// Unsettled says that a rollout or scaling of the target is going on: nothing is replaced meanwhile.
 	Unsettled bool
-	Footing   settings.Footing
-	Pods      []Pod
+	// Unsteady says that the number of replicas keeps changing.
+	Unsteady bool
+	Footing  settings.Footing
+	Pods     []Pod
 	// Stop is nil where nobody asks for a revert.
 	Stop *Stop
+	// Promote says that a person asks for the promotion of a trial that waits for one.
+	Promote bool
 	// Hold lets a trial go no further; its guards go on.
 	Hold bool
 	// RecentLength is the length of the window in which a breach must show.

@@ -10,10 +10,10 @@ import (
 )
 
 // finishIfTargetMoved ends the waves where the rest of the pods can't get the new baseline from gopacer's hand: a new revision takes
-// over, whose pods are born with it if they may have it, or what it was proven on has changed, or no pod is asked for.
+// over, whose pods are born with it if they may have it, unless it is what the trial waits for, or what it was proven on has changed, or no pod is asked for.
 func (m *machine) finishIfTargetMoved() bool {
 	footing, err := settings.FootingFromAPI(m.trial.Footing)
-	if err == nil && footing == m.Footing && m.Revision == m.trial.Revision && m.Replicas > 0 {
+	if err == nil && footing == m.Footing && (m.Revision == m.trial.Revision || m.Plan.AtNextRollout) && m.Replicas > 0 {
 		return false
 	}
 	return m.endPromoted()
@@ -48,9 +48,9 @@ func (m *machine) revertOnWaveBreach() bool {
 		m.trial.Verdict = &judged
 		return m.revert(judged.Reason, judged.Message)
 	case v1alpha1.OutcomeInvalid:
-		return m.revertWithoutData(judged)
+		return !m.atRest() && m.revertWithoutData(judged)
 	}
-	if last := m.trial.LastDataAt; last == nil || m.Now.Sub(last.Time) >= m.Plan.Interval { // not at every look: each would be a write
+	if last := m.trial.LastDataAt; last == nil || m.Now.Sub(last.Time) >= m.waveInterval() { // not at every look: each would be a write
 		m.sawData()
 		m.changed()
 		return m.revertOnWaveQuery(tuned)

@@ -69,6 +69,8 @@ type Input struct {
 	Rejected []v1alpha1.Rejection
 	// Provable says that the policy's last step has enough pods for a proof now. What went well on too few before is then tried again.
 	Provable bool
+	// Retried is when a person last asked for another try; zero where nobody has. What failed before is not held against a candidate.
+	Retried time.Time
 	// Sweep is the table so far; nil where none was begun.
 	Sweep *v1alpha1.Sweep
 	// Calibrated says that a trial of the baseline against itself has come to its end.

@@ -77,7 +77,7 @@ func rejected(in Input, candidate settings.Settings) bool {
 		}
 	}
 	return !listed && slices.ContainsFunc(in.History, func(record v1alpha1.TrialRecord) bool {
-		return ownFault(record) && in.Now.Sub(record.EndedAt.Time) < RejectionMemory && speaksOf(record, candidate, in.Footing)
+		return in.remembers(record) && ownFault(record) && in.Now.Sub(record.EndedAt.Time) < RejectionMemory && speaksOf(record, candidate, in.Footing)
 	})
 }
 
@@ -85,13 +85,23 @@ func rejected(in Input, candidate settings.Settings) bool {
 // few.
 func unproven(in Input, candidate settings.Settings) bool {
 	return !in.Provable && slices.ContainsFunc(in.History, func(record v1alpha1.TrialRecord) bool {
-		return record.Result == v1alpha1.TrialRecommended && in.Now.Sub(record.EndedAt.Time) < RejectionMemory && speaksOf(record, candidate, in.Footing)
+		return in.remembers(record) && record.Result == v1alpha1.TrialRecommended && in.Now.Sub(record.EndedAt.Time) < RejectionMemory &&
+			speaksOf(record, candidate, in.Footing)
 	})
 }
 
-// outgrown says that the record is of a trial on too few pods for a proof, and that there are enough now: it decides nothing any more.
+// outgrown says that the record is of a trial on too few pods for a proof, and that there are enough now, or that a person wants another try: it
+// decides nothing any more.
 func outgrown(in Input, record v1alpha1.TrialRecord) bool {
+	if !in.remembers(record) && record.Result != v1alpha1.TrialPromoted {
+		return true
+	}
 	return in.Provable && record.Result == v1alpha1.TrialRecommended
+}
+
+// remembers says that nobody has asked for another try since the trial ended.
+func (in Input) remembers(record v1alpha1.TrialRecord) bool {
+	return in.Retried.IsZero() || record.EndedAt.After(in.Retried)
 }
 
 // ownFault says that the record is of a candidate that failed by itself. A rung of a sweep that did harm failed as well; the baseline that was
@@ -131,7 +141,9 @@ func CameFromOutside(reason string) bool {
 	case v1alpha1.ReasonSharedBreach, v1alpha1.ReasonSuperseded, v1alpha1.ReasonNoData, v1alpha1.ReasonSuspended,
 		v1alpha1.ReasonPolicyDeleted, v1alpha1.ReasonNotAdmitted, v1alpha1.ReasonTooFewRequests, v1alpha1.ReasonUnevenTraffic,
 		v1alpha1.ReasonModeChanged, v1alpha1.ReasonCanariesLost, v1alpha1.ReasonNoTraffic, v1alpha1.ReasonPrometheusUnavailable,
-		v1alpha1.ReasonBaselineBreachesSLO, v1alpha1.ReasonWaitingForTarget, v1alpha1.ReasonNodeImbalance, v1alpha1.ReasonMeasured:
+		v1alpha1.ReasonBaselineBreachesSLO, v1alpha1.ReasonWaitingForTarget, v1alpha1.ReasonNodeImbalance, v1alpha1.ReasonMeasured,
+		v1alpha1.ReasonAborted, v1alpha1.ReasonPromotionTimedOut, v1alpha1.ReasonFleetStopped,
+		v1alpha1.ReasonWaitingForStableReplicas:
 		return true
 	case v1alpha1.ReasonTargetNotFound, v1alpha1.ReasonContainerNotFound, v1alpha1.ReasonContainerAmbiguous,
 		v1alpha1.ReasonProviderNotFound, v1alpha1.ReasonUnmanageableEnv, v1alpha1.ReasonSignalUnavailable, v1alpha1.ReasonSLOUnmeasured,

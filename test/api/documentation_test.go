@@ -43,7 +43,7 @@ func TestManualReasons(t *testing.T) {
 		also             []string // reasons of another list that this one has too
 	}{
 		{"### Reasons of Ready", "Reasons of Ready", nil},
-		{"### Reasons of trials and verdicts", "Reasons for which a trial ends", []string{v1alpha1.ReasonSuspended, v1alpha1.ReasonRecommended}},
+		{"### Reasons of trials and verdicts", "Reasons for which a trial ends", []string{v1alpha1.ReasonSuspended, v1alpha1.ReasonRecommended, v1alpha1.ReasonFleetStopped, v1alpha1.ReasonWaitingForStableReplicas}},
 		{"### Events", "Event reasons", nil},
 	}
 	text := readManual(t)

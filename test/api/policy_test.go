@@ -42,7 +42,9 @@ func defaulted() v1alpha1.RuntimeTuningPolicySpec {
 			GoodWindows:   3,
 			Breaker:       v1alpha1.Breaker{Errors: "40%", For: duration(time.Minute)},
 		},
-		Rollout:  v1alpha1.Rollout{MaxUnavailable: &one},
+		Rollout: v1alpha1.Rollout{
+			MaxUnavailable: &one, Promotion: v1alpha1.Promotion{By: v1alpha1.PromotionAutomatic, As: v1alpha1.PromotionWaves},
+		},
 		Schedule: v1alpha1.Schedule{Cooldown: duration(time.Hour)},
 		Metrics: v1alpha1.Metrics{
 			Provider: "default",
@@ -195,7 +197,7 @@ func TestTargetIsImmutable(t *testing.T) {
 func TestUnreadableDurations(t *testing.T) {
 	fixture := readObject(t, "testdata/full.yaml")
 	paths := []string{"spec.analysis.interval", "spec.analysis.warmUp", "spec.analysis.noDataTimeout", "spec.analysis.breaker.for", "spec.rollout.steps[0].hold",
-		"spec.schedule.cooldown", "spec.slos[0].latency.threshold"}
+		"spec.schedule.cooldown", "spec.schedule.windows[0].duration", "spec.slos[0].latency.threshold"}
 	for _, path := range paths {
 		t.Run(path, func(t *testing.T) {
 			if err := try(t, fixture, nil, path, "9999999999999999999h"); !apierrors.IsInvalid(err) {

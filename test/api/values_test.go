@@ -17,6 +17,21 @@ var patterns = map[string]values{
 		accepted: list("30s", "1m30s", "30000ms", "0h0m30s", "0000000000000000000000000000030s"),
 		refused:  list("30", "-30s", "1.5m", "30 s", "1d", "30S", "s", "", "30s\n"),
 	},
+	// Lengths of maintenance windows.
+	`^([0-9]+(h|m|s))+$`: {
+		accepted: list("6h", "1h30m", "90m", "6h0m0s"),
+		refused:  list("6", "-6h", "1.5h", "6 h", "1d", "900000ms", ""),
+	},
+	// Times of day.
+	`^([01][0-9]|2[0-3]):[0-5][0-9]$`: {
+		accepted: list("00:00", "22:00", "23:59", "09:30"),
+		refused:  list("24:00", "22:60", "9:30", "2200", "22-00", "10pm", ""),
+	},
+	// Names of the IANA time zone database.
+	`^[A-Za-z0-9+_-]+(/[A-Za-z0-9+_-]+)*$`: {
+		accepted: list("UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+1", "Etc/GMT-14"),
+		refused:  list("../etc/passwd", "/UTC", "Europe/", "Europe//Berlin", "Europe Berlin"),
+	},
 	// Short durations in whole units.
 	`^([0-9]+(ms|s))+$`: {
 		accepted: list("5ms", "1s", "1000ms", "0s5ms"),
@@ -254,6 +269,14 @@ var rules = map[string]values{
 	"cooldown must not exceed 720h": {
 		accepted: list("0s", "720h"),
 		refused:  list("720h1s"),
+	},
+	"duration must lie between 15m and 24h": {
+		accepted: list("15m", "24h"),
+		refused:  list("14m59s", "24h1s"),
+	},
+	"timeZone Local is that of the manager's machine: name one, such as Europe/Berlin": {
+		accepted: list("UTC", "America/Argentina/Buenos_Aires", "Etc/GMT+1"),
+		refused:  list("Local"),
 	},
 	"set exactly one of preset and histogram": {
 		accepted: objects(`{"preset": "PrometheusHTTP"}`, `{"histogram": "x_seconds"}`),

@@ -14,7 +14,7 @@ import (
 const module = "github.com/gopacer/gopacer"
 
 // pure are the rooms that take values and return values: no client, no clock, nothing that runs beside them.
-var pure = []string{"settings", "signal", "tuning", "verdict", "rollout"}
+var pure = []string{"settings", "signal", "tuning", "verdict", "rollout", "schedule"}
 
 // clients are modules that bring a client along.
 var clients = []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/prometheus/client_golang"}

@@ -54,6 +54,8 @@ func (p *Provider) UnmarshalYAML(unmarshal func(any) error) error {
 // Configuration is the manager's configuration file.
 type Configuration struct {
 	Providers []Provider `yaml:"providers"`
+	// Trials is what internal/fleet reads.
+	Trials any `yaml:"trials"`
 }
 
 // Load reads the manager's configuration file and gives the providers in it. Relative names of files in it start at its folder.
