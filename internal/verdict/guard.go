@@ -47,15 +47,15 @@ func guards(slos []SLO, control []signal.Pod) []guard {
 		{signal: v1alpha1.SignalRequestLatency, show: milliseconds,
 			read: func(p *signal.Pod) reading { return ratio(p.RequestSeconds, p.Requests) }},
 		{signal: v1alpha1.SignalTailLatency, ofRequests: true, floor: alwaysSlow, counted: true, show: percent, of: " over " + seconds(edge),
-			read: func(p *signal.Pod) reading { return tailShareOf(p, edge) }, shift: scarceTail},
+			read: func(p *signal.Pod) reading { return shiftedShare(p, edge, scarceTail) }, shift: scarceTail},
 	}
 	for _, slo := range slos {
 		if slo.ThresholdSeconds <= 0 || slo.Query {
 			continue
 		}
-		edge := exactEdge(control, slo.ThresholdSeconds)
-		all = append(all, guard{signal: v1alpha1.SignalSlowRequests, ofRequests: true, floor: alwaysSlow, counted: true, show: percent,
-			of: " over " + seconds(edge), read: func(p *signal.Pod) reading { return slowShare(p, edge) }})
+		edge, scarce := exactEdge(control, slo.ThresholdSeconds), math.Min(scarceTail, slo.AllowedShare)
+		all = append(all, guard{signal: v1alpha1.SignalSlowRequests, ofRequests: true, floor: alwaysSlow, counted: true, show: percent, shift: scarce,
+			of: " over " + seconds(edge), read: func(p *signal.Pod) reading { return shiftedShare(p, edge, scarce) }})
 	}
 	all = append(all,
 		guard{signal: v1alpha1.SignalErrors, ofRequests: true, floor: alwaysFailed, show: percent, read: failedShare},

@@ -73,16 +73,16 @@ func failedShare(p *signal.Pod) reading {
 	return share(p.FailedRequests.Number, p.Requests.Number)
 }
 
-// scarceTail is added to the share of slow requests before tails are compared. A tail that is far smaller is a handful of requests: one hiccup of
-// a node multiplies it, and pods would look too unlike each other for any trial, though nobody waits.
+// scarceTail is added to a share of slow requests before it is compared, or what an objective allows where that is less. A tail that is far smaller
+// is a handful of requests: one hiccup of a node multiplies it, and pods would look too unlike each other for any trial, though nobody waits.
 const scarceTail = 0.01
 
-// tailShareOf reads the requests above an edge as one in twenty or so are: the logarithm is of their share and scarceTail.
-func tailShareOf(p *signal.Pod, edgeSeconds float64) reading {
+// shiftedShare reads the requests above an edge where they may be few: the logarithm is of their share and the shift.
+func shiftedShare(p *signal.Pod, edgeSeconds, shift float64) reading {
 	one := slowShare(p, edgeSeconds)
 	if one.state == readable {
-		one.shift = scarceTail
-		one.log = math.Log(math.Exp(one.log) + scarceTail)
+		one.shift = shift
+		one.log = math.Log(math.Exp(one.log) + shift)
 	}
 	return one
 }

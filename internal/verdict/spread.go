@@ -25,7 +25,7 @@ func Spreads(window *signal.Window, members []Member) []v1alpha1.Spread {
 		read       func(*signal.Pod) reading
 	}{
 		{v1alpha1.SignalRequestLatency, false, func(p *signal.Pod) reading { return ratio(p.RequestSeconds, p.Requests) }},
-		{v1alpha1.SignalTailLatency, true, func(p *signal.Pod) reading { return tailShareOf(p, edge) }},
+		{v1alpha1.SignalTailLatency, true, func(p *signal.Pod) reading { return shiftedShare(p, edge, scarceTail) }},
 		{v1alpha1.SignalErrors, true, failedShare},
 		{v1alpha1.SignalCPUPerRequest, false, func(p *signal.Pod) reading { return ratio(p.CPUSeconds, p.Requests) }},
 		{v1alpha1.SignalGCCPUPerRequest, false, func(p *signal.Pod) reading { return ratio(p.GCCPUSeconds, p.Requests) }},

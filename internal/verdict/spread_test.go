@@ -71,27 +71,3 @@ func TestSpreadOfCounts(t *testing.T) {
 		}
 	}
 }
-
-// TestScarceTail: of pods whose tail is a handful of requests one has ten times as many, for a hiccup of its node. That makes them no pods
-// that can't be compared, while a tail that people feel does.
-func TestScarceTail(t *testing.T) {
-	for _, test := range []struct {
-		slow  float64
-		short bool
-	}{{1, false}, {40, true}} {
-		w, members := window(1), cohort("pod", 6)
-		for i, member := range members {
-			slow := test.slow
-			if i == 2 {
-				slow *= 10
-			}
-			w.Pods[member.Name] = signal.Pod{Requests: present(4000), Latency: buckets(4000-slow, slow, 0, 0), LatencyState: signal.Present}
-		}
-		_, shortage := SettleMargins(MarginInput{
-			Defaults: map[v1alpha1.SignalName]float64{v1alpha1.SignalTailLatency: 0.1}, Max: 0.1, Spreads: Spreads(w, members), Canary: 3, Control: 3,
-		})
-		if (shortage != nil) != test.short {
-			t.Errorf("%v of 4000 requests are slow, of one pod ten times as many: %+v", test.slow, shortage)
-		}
-	}
-}
