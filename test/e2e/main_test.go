@@ -72,34 +72,38 @@ func capParallel() {
 }
 
 // TestSideBySide has the scenarios that leave the manager and Prometheus alone, so that they may run beside each other. The longest begin first.
+// A promotion rests on six pods that are alike: it runs only beside those that let the machine be, and the others wait for it.
 func TestSideBySide(t *testing.T) {
-	for _, scenario := range []struct {
-		name string
-		run  func(t *testing.T)
-		// long scenarios run only where the flag -full asks for them.
-		long bool
+	for _, group := range []struct {
+		name      string
+		scenarios []scenario
 	}{
-		{"Sweep", sweep, true},
-		{"Leak", leak, true},
-		{"Gain", gain, true},
-		{"SmallService", smallService, true},
-		{"Calibration", calibration, true},
-		{"OwnQuery", ownQuery, true},
-		{"Throttled", throttled, true},
-		{"Promotion", promotion, false},
-		{"SharedBreach", sharedBreach, false},
-		{"LatencyBreach", latencyBreach, false},
-		{"OverriddenInCode", overriddenInCode, false},
-		{"NullCandidate", nullCandidate, false},
-		{"NoTraffic", noTraffic, false},
-		{"BadInput", badInput, false},
+		{"Long", []scenario{
+			{"Sweep", sweep, true}, {"Leak", leak, true}, {"Gain", gain, true}, {"SmallService", smallService, true}, {"Calibration", calibration, true},
+			{"OwnQuery", ownQuery, true}, {"Throttled", throttled, true},
+		}},
+		{"Quiet", []scenario{{"Promotion", promotion, false}, {"NullCandidate", nullCandidate, false}, {"BadInput", badInput, false}, {"NoTraffic", noTraffic, false}}},
+		{"Loud", []scenario{{"SharedBreach", sharedBreach, false}, {"LatencyBreach", latencyBreach, false}, {"OverriddenInCode", overriddenInCode, false}}},
 	} {
-		t.Run(scenario.name, func(t *testing.T) {
-			if scenario.long && !*full {
-				t.Skip("it takes long, and runs only with the flag -full, as in `make test-e2e-full`")
+		t.Run(group.name, func(t *testing.T) {
+			for _, one := range group.scenarios {
+				t.Run(one.name, one.test)
 			}
-			t.Parallel()
-			scenario.run(t)
 		})
 	}
+}
+
+type scenario struct {
+	name string
+	run  func(t *testing.T)
+	// long scenarios run only where the flag -full asks for them.
+	long bool
+}
+
+func (s scenario) test(t *testing.T) {
+	if s.long && !*full {
+		t.Skip("it takes long, and runs only with the flag -full, as in `make test-e2e-full`")
+	}
+	t.Parallel()
+	s.run(t)
 }

@@ -32,6 +32,7 @@ func promotion(t *testing.T) {
 	s := play(t, "promotion", stage.Workload{})
 	wanted := spec()
 	wanted.Knobs.GOGC = v1alpha1.GOGCKnob{Max: tunedGOGC}
+	wanted.Rollout.Steps = []v1alpha1.Step{step(3, longHold)}
 	s.create(wanted)
 	s.awaitTrial("trial 1 to start", 1, startLimit, started)
 	s.awaitTrial("the step to be judged", 1, endLimit, judged)

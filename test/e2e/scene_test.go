@@ -35,8 +35,8 @@ const (
 	// startLimit is for a trial to start: the pods must have been ready for the window that the target at rest is measured in,
 	// ten intervals.
 	startLimit = 3 * time.Minute
-	// endLimit is for a trial to end.
-	endLimit = 5 * time.Minute
+	// endLimit is for a trial to end: a step with the long hold may stay undecided for three of them and a noDataTimeout, and the waves follow.
+	endLimit = 8 * time.Minute
 	// soonLimit is for what follows at once, on a busy machine.
 	soonLimit = time.Minute
 	interval  = 5 * time.Second
