@@ -56,6 +56,7 @@ func (p *pass) expectPromoted() bool {
 
 func (p *pass) showTarget() {
 	found := v1alpha1.TargetStatus{Container: p.target.Container, Footing: p.target.Footing.API()}
+	found.Replacement, found.ReplacementReason = p.replacement()
 	if old := p.policy.Status.Target; old != nil && old.Container == found.Container {
 		found.GoVersion, found.Latency = old.GoVersion, old.Latency
 	}
@@ -84,7 +85,7 @@ func (p *pass) expectedOn(pod rollout.Pod) settings.Settings {
 func (p *pass) podsUnlike(want settings.Settings) []rollout.Pod {
 	var pods []rollout.Pod
 	for _, pod := range p.target.Pods {
-		if pod.Revision == p.target.Revision && !pod.Terminating && pod.Unreadable == "" && pod.Settings != want && pod.Settings != p.expectedOn(pod) {
+		if pod.Revision == p.target.Revision && !pod.Terminating && !pod.HandedOver && pod.Unreadable == "" && pod.Settings != want && pod.Settings != p.expectedOn(pod) {
 			pods = append(pods, pod)
 		}
 	}

@@ -1,7 +1,9 @@
 package controllers
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -15,28 +17,41 @@ import (
 	webhook "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// settle plays the controllers of workloads and the kubelet: as many pods as asked for, all ready.
+// settle plays the controllers of workloads and the kubelet: as many pods as asked for, all ready. Pods that are handed over are not their own.
 func (w *world) settle() {
 	w.t.Helper()
 	var replicaSets appsv1.ReplicaSetList
 	w.must(w.server.List(w.t.Context(), &replicaSets, client.InNamespace(w.namespace)))
 	for i := range replicaSets.Items {
 		set := &replicaSets.Items[i]
-		for have := w.living(set); have < *set.Spec.Replicas; have++ {
+		owned := w.owned(set)
+		for have := len(owned); have < int(*set.Spec.Replicas); have++ {
 			w.createPod(set, "ReplicaSet", set.Spec.Template, "")
+		}
+		slices.SortFunc(owned, func(a, b corev1.Pod) int { return cmp.Compare(rank(&a), rank(&b)) })
+		for _, pod := range owned[:max(0, len(owned)-int(*set.Spec.Replicas))] {
+			w.must(w.server.Delete(w.t.Context(), &pod))
 		}
 	}
 	w.settleSets()
 }
 
-func (w *world) living(owner client.Object) int32 {
-	have := int32(0)
-	for _, pod := range w.pods() {
-		if metav1.IsControlledBy(&pod, owner) && pod.DeletionTimestamp == nil {
-			have++
-		}
+func (w *world) living(owner client.Object) int32 { return int32(len(w.owned(owner))) }
+
+func (w *world) owned(owner client.Object) []corev1.Pod {
+	return slices.DeleteFunc(w.pods(), func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, owner) || pod.DeletionTimestamp != nil })
+}
+
+// rank of a pod among those to drop: those that are not ready come first, then those with a low deletion cost.
+func rank(pod *corev1.Pod) int {
+	rank := 0
+	if len(pod.Status.Conditions) > 0 && pod.Status.Conditions[0].Status == corev1.ConditionTrue {
+		rank += 2
 	}
-	return have
+	if pod.Annotations[corev1.PodDeletionCost] == "" {
+		rank++
+	}
+	return rank
 }
 
 // createPod asks for a pod as the owner's controller does; the name is empty where the API server makes one.

@@ -39,6 +39,7 @@ func newPolicy(name string) *v1alpha1.RuntimeTuningPolicy {
 			},
 			Rollout: v1alpha1.Rollout{
 				Steps: []v1alpha1.Step{{Canary: intstr.FromInt32(3), Hold: seconds(20)}}, MaxUnavailable: ptr.To(intstr.FromInt32(1)),
+				Replacement: v1alpha1.ReplacementEvict,
 			},
 			Schedule: v1alpha1.Schedule{Cooldown: seconds(3600)},
 			Suspend:  v1alpha1.SuspendNone, DeletionPolicy: v1alpha1.DeletionRestore, Metrics: v1alpha1.Metrics{Provider: "default"},

@@ -104,6 +104,10 @@ func pendingUpdate(_ context.Context, p *pass) (*summary, error) {
 }
 
 func waitForTarget(_ context.Context, p *pass) (*summary, error) {
+	if p.unsettledPods() {
+		waiting := underWay(v1alpha1.ReasonWaitingForTarget, "a pod that was replaced serves on until its successor is available")
+		return &waiting, nil
+	}
 	if !p.target.RollingOut && !p.target.Scaling {
 		return nil, nil
 	}
@@ -115,7 +119,7 @@ func tooFewReplicas(_ context.Context, p *pass) (*summary, error) {
 	if p.policy.Spec.Mode != v1alpha1.ModeAuto {
 		return nil, nil
 	}
-	if reason := p.plan.Feasible(int(p.target.Replicas)); reason != "" {
+	if reason := p.infeasible(); reason != "" {
 		few := stalled(v1alpha1.ReasonTooFewReplicas, reason)
 		return &few, nil
 	}

@@ -19,6 +19,8 @@ type lens struct {
 	born, deleted map[types.UID]time.Time
 	// before and after a write, an error may take its place.
 	before, after func() error
+	// evicting may refuse an eviction.
+	evicting func() error
 	// stored changes a policy as it is read, to what an older CRD would have let through.
 	stored func(*v1alpha1.RuntimeTuningPolicy)
 	// written is told of each status that reached the API server.
@@ -80,7 +82,14 @@ func (l *lens) client(server client.WithWatch) client.Client {
 			return l.write(func() error { return c.Patch(ctx, object, patch, options...) })
 		},
 		SubResourceCreate: func(ctx context.Context, c client.Client, name string, object, sub client.Object, options ...client.SubResourceCreateOption) error {
-			return l.write(func() error { return c.SubResource(name).Create(ctx, object, sub, options...) })
+			return l.write(func() error {
+				if l.evicting != nil {
+					if err := l.evicting(); err != nil {
+						return err
+					}
+				}
+				return c.SubResource(name).Create(ctx, object, sub, options...)
+			})
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, object client.Object, options ...client.SubResourceUpdateOption) error {
 			return l.write(func() error {

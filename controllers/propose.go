@@ -219,8 +219,8 @@ func (r *Reconciler) open(ctx context.Context, p *pass, cost int, begin func() r
 	if err := p.load(ctx, r.Server); err != nil {
 		return nil, err
 	}
-	infeasible := p.plan.Feasible(int(p.target.Replicas)) != ""
-	if p.refusal != nil || p.target.RollingOut || p.target.Scaling || p.target.Footing != proposedOn || infeasible {
+	infeasible := p.infeasible() != ""
+	if p.refusal != nil || p.unsettledPods() || p.target.RollingOut || p.target.Scaling || p.target.Footing != proposedOn || infeasible {
 		waiting := underWay(v1alpha1.ReasonWaitingForTarget, "the target has just changed")
 		return &waiting, nil
 	}

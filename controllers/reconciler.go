@@ -46,6 +46,7 @@ type Reconciler struct {
 	Clock   clock.PassiveClock
 
 	repairs    repairs
+	blockades  blockades
 	silences   silences
 	streaks    streaks
 	replaced   replaced
@@ -113,6 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			r.replaced.forget(request.NamespacedName)
 			r.admissions.saw(request.NamespacedName, false)
 			r.sizes.forget(request.NamespacedName)
+			r.blockades.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get policy %s: %w", request.NamespacedName, err)
@@ -196,12 +198,16 @@ func (r *Reconciler) decide(ctx context.Context, p *pass) error {
 	case p.policy.Status.Trial != nil:
 		return r.advance(ctx, p)
 	default:
-		return r.idle(ctx, p)
+		if err := r.idle(ctx, p); err != nil {
+			return err
+		}
+		return r.settle(ctx, p)
 	}
 }
 
 // carryOut writes the status, once, and only then touches pods: whoever goes on after a crash must know what was meant.
 func (r *Reconciler) carryOut(ctx context.Context, p *pass, before *v1alpha1.RuntimeTuningPolicy) (ctrl.Result, error) {
+	p.tellBlocked(r.blockades.lasting(p.name(), p.target.Pods, p.now))
 	switch err := r.write(ctx, p, before); {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return p.again(soon), nil // someone else wrote, or the policy is gone: look again

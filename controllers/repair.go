@@ -37,6 +37,15 @@ func (r *repairs) forget(policy types.NamespacedName) {
 	delete(r.last, policy)
 }
 
+// failed doubles the wait: a successor did not get on.
+func (r *repairs) failed(policy types.NamespacedName, now time.Time) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if last, known := r.last[policy]; known {
+		r.last[policy] = repair{at: now, delay: min(2*last.delay, mostRepair)}
+	}
+}
+
 // due says whether a pod may be replaced now. Where a pod was born after the last repair and has not the settings either, admission
 // does not work, and evicting more pods would only churn (as VPA's updater once did: kubernetes/autoscaler#2633).
 func (r *repairs) due(policy types.NamespacedName, now time.Time, drifted []rollout.Pod) bool {
@@ -77,12 +86,16 @@ func (r *Reconciler) repair(ctx context.Context, p *pass) (*summary, error) {
 		return &repairing, nil
 	}
 	drifted := p.drifted()
-	affordable := rollout.Affordable(p.plan.Plan, int(p.target.Replicas), p.target.Pods, drifted)
-	if len(affordable) == 0 || !r.repairs.due(p.name(), p.now, drifted) {
+	actions := rollout.Replace(p.view(), drifted)
+	replaceable := slices.Concat(actions.Evict, actions.HandOver)
+	if len(replaceable) == 0 || p.unsettledPods() || !r.repairs.due(p.name(), p.now, drifted) {
 		return &repairing, nil
 	}
-	pod := affordable[0]
-	p.decision.Replace = []rollout.Pod{pod}
+	pod := replaceable[0] // those that are down come first
+	p.decision.Actions = rollout.Actions{Evict: actions.Evict[:min(1, len(actions.Evict))]}
+	if len(actions.Evict) == 0 {
+		p.decision.HandOver = []rollout.Pod{pod}
+	}
 	p.repairing = &rollout.Event{Reason: v1alpha1.EventPodRepaired,
 		Message: fmt.Sprintf("pod %s ran %q instead of %q and is replaced", pod.Name, pod.Settings.Canonical(), p.expected.Canonical())}
 	return &repairing, nil

@@ -34,8 +34,11 @@ func (r *Reconciler) restore(ctx context.Context, p *pass) error {
 	}
 	p.summary = underWay(v1alpha1.ReasonRestoring, "the policy is being deleted: its pods are replaced by pods with the declared settings")
 	p.wait = restorePoll
-	changed := p.changedPods()
-	p.decision.Replace = rollout.Affordable(p.plan.Plan, int(p.target.Replicas), p.target.Pods, changed)
+	var changed []rollout.Pod
+	if p.policy.Spec.DeletionPolicy != v1alpha1.DeletionKeep {
+		changed = p.changedPods()
+	}
+	p.decision.Actions = rollout.Replace(p.view(), changed)
 	if pinned := slices.DeleteFunc(changed, func(pod rollout.Pod) bool { return !pod.Pinned }); len(pinned) > 0 {
 		p.summary = stalled(v1alpha1.ReasonPendingUpdate, leftBehind(pinned))
 	}
@@ -45,14 +48,15 @@ func (r *Reconciler) restore(ctx context.Context, p *pass) error {
 // restored says that nothing is left to take back: the pods may keep what they have, they are gone, they are another policy's, or all
 // run what their template declares.
 func (r *Reconciler) restored(ctx context.Context, p *pass) (bool, error) {
-	if p.policy.Spec.DeletionPolicy == v1alpha1.DeletionKeep || p.refusal != nil && p.refusal.Reason == v1alpha1.ReasonTargetNotFound {
+	keeps := p.policy.Spec.DeletionPolicy == v1alpha1.DeletionKeep
+	if keeps && !p.unsettledPods() || p.refusal != nil && p.refusal.Reason == v1alpha1.ReasonTargetNotFound {
 		return true, nil
 	}
 	others, err := r.others(ctx, p.policy)
 	if err != nil {
 		return false, err
 	}
-	return others.ruling != "" || len(p.changedPods()) == 0 && p.admissionsLanded(), nil
+	return others.ruling != "" || !keeps && !p.unsettledPods() && len(p.changedPods()) == 0 && p.admissionsLanded(), nil
 }
 
 // admissionsLanded says that no pod that was admitted before the deletion is still on its way.

@@ -53,7 +53,7 @@ func (p *pass) view() rollout.View {
 	return rollout.View{
 		Now: p.now, PolicyUID: p.policy.UID, Plan: p.plan.Plan, Replicas: int(p.target.Replicas), Revision: p.target.Revision, StableNames: p.target.StableNames,
 		Unsettled: p.target.RollingOut || p.target.Scaling, Unsteady: !p.unsteadySince.IsZero(), Footing: p.target.Footing, Pods: p.target.Pods,
-		Hold: p.held() != "", RecentLength: p.recentLength,
+		Hold: p.held() != "", RecentLength: p.recentLength, Surge: p.surge(), MinReady: p.target.MinReady, CreationFailsSince: p.target.CreationFailsSince,
 	}
 }
 

@@ -266,7 +266,7 @@ func TestActGoesOn(t *testing.T) {
 	w.run(inStage(v1alpha1.StageReverting))
 	p, err := w.reconciler.look(t.Context(), w.get())
 	w.must(err)
-	p.decision.Replace = p.target.Pods[:3]
+	p.decision.Evict = p.target.Pods[:3]
 	broken := errors.New("no")
 	asked := 0
 	w.lens.before = func() error {

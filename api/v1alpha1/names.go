@@ -76,6 +76,7 @@ const (
 	ReasonUnmanageableEnv    = "UnmanageableEnv"
 	ReasonSignalUnavailable  = "SignalUnavailable"
 	ReasonSLOUnmeasured      = "SLOUnmeasured"
+	ReasonEvictionBlocked    = "EvictionBlocked" // a PodDisruptionBudget, or several on one pod, refuse an eviction for too long
 	ReasonTooFewReplicas     = "TooFewReplicas"
 	ReasonTooFewPods         = "TooFewPods" // the pods are too unlike each other for the margins, at this number
 	ReasonConflicted         = "Conflicted"

@@ -68,6 +68,17 @@ type Promotion struct {
 	As PromotionAs `json:"as,omitempty"`
 }
 
+// Replacement says how a running pod gets other settings.
+// +kubebuilder:validation:Enum=Surge;Evict
+type Replacement string
+
+const (
+	// ReplacementSurge lets the old pod serve until its successor is available. The pods of Deployments can surge.
+	ReplacementSurge Replacement = "Surge"
+	// ReplacementEvict evicts the old pod first.
+	ReplacementEvict Replacement = "Evict"
+)
+
 // Rollout says how a candidate reaches pods.
 // +kubebuilder:validation:XValidation:rule="!has(self.steps) || !has(self.preset)",message="set either steps or preset"
 type Rollout struct {
@@ -80,8 +91,12 @@ type Rollout struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=10
 	Steps []Step `json:"steps,omitempty"`
+	// replacement says how a running pod gets other settings. Where Surge can't be, status.target says why, and pods are evicted.
+	// +optional
+	// +kubebuilder:default=Surge
+	Replacement Replacement `json:"replacement,omitempty"`
 	// maxUnavailable is how many pods of the target may be down, for whatever reason, while gopacer replaces one: a count from 1 on, or a
-	// percentage of the replicas, rounded down but at least 1.
+	// percentage of the replicas, rounded down but at least 1. With Surge none goes down; it then bounds how many are replaced at a time.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XIntOrString

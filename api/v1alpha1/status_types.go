@@ -100,6 +100,13 @@ type TargetStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	GoVersion string `json:"goVersion,omitempty"`
+	// replacement is how a running pod gets other settings.
+	// +optional
+	Replacement Replacement `json:"replacement,omitempty"`
+	// replacementReason says why it is Evict though Surge was asked for.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	ReplacementReason string `json:"replacementReason,omitempty"`
 	// latency is the preset or histogram that was found to hold the target's requests.
 	// +optional
 	// +kubebuilder:validation:MaxLength=200

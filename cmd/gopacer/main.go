@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap/zapcore"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // to run the manager outside of a cluster, with any kubeconfig
@@ -132,8 +133,8 @@ func newManager(o options) (manager.Manager, error) {
 		// A manager that stops cleanly hands over at once; one that dies is followed after the lease has run out.
 		LeaderElectionReleaseOnCancel: true,
 		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
-		// Each holds a whole template, and few are ever asked for: those of the DaemonSets that policies name.
-		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&appsv1.ControllerRevision{}}}},
+		// Few are ever asked for, and a ControllerRevision holds a whole template.
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&appsv1.ControllerRevision{}, &corev1.PersistentVolumeClaim{}}}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the manager: %w", err)

@@ -227,7 +227,7 @@ func (t *target) look() (time.Duration, *v1alpha1.TrialRecord, error) {
 			t.trial = decision.Trial
 			continue
 		}
-		for _, pod := range decision.Replace {
+		for _, pod := range decision.Evict {
 			t.evict(pod.UID)
 		}
 		for _, change := range decision.Relabel {

@@ -18,7 +18,7 @@ func (m *machine) stopIfTargetMoved() bool {
 	if err != nil || footing != m.Footing {
 		return m.revert(v1alpha1.ReasonSuperseded, "the target's declared settings or memory limit changed")
 	}
-	if reason := m.Plan.Feasible(m.Replicas); reason != "" {
+	if reason := m.Plan.Feasible(m.Replicas, m.Surge > 0); reason != "" {
 		return m.revert(v1alpha1.ReasonSuperseded, "the target was scaled down: "+reason)
 	}
 	return false

@@ -57,12 +57,12 @@ func (m *manager) checkLook(before v1alpha1.Trial, view View, decision Decision)
 	if !decision.Changed && !reflect.DeepEqual(&before, decision.Trial) {
 		m.violate("I9", "the status changed and the decision does not say so: %s", cmp.Diff(&before, decision.Trial))
 	}
-	if decision.Changed && (len(decision.Replace) > 0 || len(decision.Relabel) > 0) {
+	if decision.Changed && (!decision.Actions.None() || len(decision.Relabel) > 0) {
 		m.violate("I5", "pods are to be touched before the status is written")
 	}
 	m.checkFailFast(before, view, decision)
 	m.checkEvidence(before, view, decision)
-	m.checkAvailability(view, decision)
+	m.checkAvailability(before, view, decision)
 	m.checkScope(before, view, decision)
 }
 
@@ -153,15 +153,17 @@ func unmeasured(window *signal.Window, cohort []string) string {
 	return ""
 }
 
-// checkAvailability: a ready pod is given up only while no more than maxUnavailable are down then.
-func (m *manager) checkAvailability(view View, decision Decision) {
+// checkAvailability: a ready pod is given up only while no more than maxUnavailable are down then; with surge only where there is one too many,
+// but for bad pods in a revert.
+func (m *manager) checkAvailability(before v1alpha1.Trial, view View, decision Decision) {
+	m.checkSurge(before, view, decision)
 	ready, givenUp := 0, 0
 	for _, pod := range view.Pods {
 		if pod.Ready && !pod.Terminating {
 			ready++
 		}
 	}
-	for _, pod := range decision.Replace {
+	for _, pod := range decision.Evict {
 		if pod.Ready && !pod.Terminating {
 			givenUp++
 		}
@@ -171,16 +173,43 @@ func (m *manager) checkAvailability(view View, decision Decision) {
 	}
 }
 
+// checkSurge: what is handed over is ready and bounded, and no pod that is available goes unless there is one too many.
+func (m *manager) checkSurge(before v1alpha1.Trial, view View, decision Decision) {
+	handed := len(handedOver(view.Pods)) + len(decision.HandOver)
+	if len(decision.HandOver) > 0 && handed > m.surge {
+		m.violate("I6", "%d pods are handed over, %d may be", handed, m.surge)
+	}
+	available := 0
+	for _, pod := range view.Pods {
+		available += boolean(view.available(pod) && !pod.Terminating)
+	}
+	for _, pod := range decision.HandOver {
+		if !pod.Ready || pod.Terminating || pod.HandedOver {
+			m.violate("I6", "pod %s is handed over, which serves nobody, or is already", pod.Name)
+		}
+	}
+	for _, pod := range decision.Evict {
+		if m.surge == 0 || !view.available(pod) || view.Replicas == 0 {
+			continue
+		}
+		atOnce := before.Stage == v1alpha1.StageReverting && !slices.Contains(harmless, before.End.Reason)
+		if available--; available < view.Replicas && !atOnce || available == 0 {
+			m.violate("I6", "pod %s is evicted, and %d of %d are available", pod.Name, available, view.Replicas)
+		}
+	}
+}
+
 // checkScope: only pods that the stage calls for are replaced or labelled.
 func (m *manager) checkScope(before v1alpha1.Trial, view View, decision Decision) {
 	has := func(pods []Pod, uid types.UID) bool {
 		return slices.ContainsFunc(pods, func(pod Pod) bool { return pod.UID == uid && !pod.Terminating })
 	}
-	for _, pod := range decision.Replace {
+	for _, pod := range slices.Concat(decision.Evict, decision.HandOver) {
 		slot := slices.ContainsFunc(before.Slots, func(slot v1alpha1.Slot) bool { return slot.PodUID == pod.UID })
 		control := slices.ContainsFunc(before.Controls, func(control v1alpha1.CohortPod) bool { return control.PodUID == pod.UID })
 		candidate := runs(pod, m.candidate)
 		switch {
+		case pod.HandedOver && has(view.Pods, pod.UID): // checkSurge looks at those
 		case !has(view.Pods, pod.UID):
 			m.violate("I7", "pod %s is not the target's, or is going already", pod.Name)
 		case before.Stage == v1alpha1.StageCanary && (slot || control || pod.Revision != before.Revision):

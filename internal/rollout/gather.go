@@ -82,7 +82,7 @@ func (m *machine) gatherPods() bool {
 			"the admission webhook is down, or its work is undone by another", misses))
 	}
 	if !m.Unsettled && len(m.strays) == 0 {
-		m.decision.Replace = m.affordable(m.replaceable(m.needed()))
+		m.decision.Actions = m.affordable(m.replaceable(m.needed()))
 	}
 	return m.wait()
 }
@@ -110,8 +110,8 @@ func (m *machine) latest(pods []Pod) time.Time {
 
 // isFreshBaseline says that a pod started within the trial, of its revision, with the baseline.
 func (m *machine) isFreshBaseline(pod Pod) bool {
-	return pod.Revision == m.trial.Revision && !pod.CreatedAt.Before(m.trial.StartedAt.Time) && m.slotOf(pod) == nil && !m.isAimedAt(pod) &&
-		runs(pod, m.baselineOf(pod)) && !m.resized(pod)
+	return pod.Revision == m.trial.Revision && !pod.HandedOver && !pod.CreatedAt.Before(m.trial.StartedAt.Time) && m.slotOf(pod) == nil &&
+		!m.isAimedAt(pod) && runs(pod, m.baselineOf(pod)) && !m.resized(pod)
 }
 
 // misses are pods that started without the candidate while a slot was open, or with neither candidate nor baseline. Those of the second
@@ -131,15 +131,13 @@ func (m *machine) mostMisses() int { return m.Plan.Unavailable(m.Replicas) + 1 }
 // needed is how many pods to give up now. The slots come first: while one is open, a pod that starts without the candidate shows that
 // admission does not work. Successors that are not created yet, and control pods that are not ready yet, need no other eviction.
 func (m *machine) needed() int {
-	unborn := max(0, m.Replicas-len(m.living()))
+	unborn := max(0, m.Replicas-len(owned(m.Pods)))
 	if open := m.openCount(); open > 0 || len(m.trial.Slots) < m.wantedCanaries() {
 		return open - unborn
 	}
 	starting := m.pick(func(pod Pod) bool { return m.isFreshBaseline(pod) && !m.isControl(pod) && !pod.Ready })
 	return m.wantedControls() - len(m.trial.Controls) - unborn - len(starting)
 }
-
-func (m *machine) living() []Pod { return m.pick(func(Pod) bool { return true }) }
 
 // isStarting says that a pod of the trial's time may still get ready. Evicting such pods, though they are down and cost nothing, would keep
 // their successors from ever getting ready.
@@ -151,7 +149,8 @@ func (m *machine) isStarting(pod Pod) bool {
 // that is still starting is not given up.
 func (m *machine) replaceable(n int) []Pod {
 	pods := m.pick(func(pod Pod) bool {
-		return pod.Revision == m.trial.Revision && m.slotOf(pod) == nil && !m.isControl(pod) && !m.isStarting(pod) && m.makesRoom(pod)
+		return pod.Revision == m.trial.Revision && !pod.HandedOver && m.slotOf(pod) == nil && !m.isControl(pod) && !m.isStarting(pod) &&
+			m.makesRoom(pod)
 	})
 	slices.SortFunc(pods, func(a, b Pod) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Name, b.Name))
@@ -159,16 +158,18 @@ func (m *machine) replaceable(n int) []Pod {
 	return pods[:min(max(n, 0), len(pods))]
 }
 
-// affordable are the pods that may go down for the trial to get on: none while more are down than may be, though those that are down
+// affordable are the pods that may be replaced for the trial to get on: none while more are down than may be, though those that are down
 // would cost nothing. In an outage nothing is touched.
-func (m *machine) affordable(wanted []Pod) []Pod {
+func (m *machine) affordable(wanted []Pod) Actions {
 	ready := m.pick(func(pod Pod) bool { return pod.Ready })
 	most := m.Plan.Unavailable(m.Replicas)
 	if m.Replicas-len(ready) > most {
-		return nil
+		return Actions{}
 	}
-	pods := Affordable(m.Plan, m.Replicas, m.Pods, wanted)
-	return pods[:min(most, len(pods))]
+	actions := paced(m.View, wanted)
+	actions.Evict = actions.Evict[:min(most, len(actions.Evict))]
+	actions.HandOver = actions.HandOver[:min(most-len(actions.Evict), len(actions.HandOver))]
+	return actions
 }
 
 // Affordable are the first of the wanted pods that may go down now: never more of the target's pods are down than maxUnavailable says,

@@ -83,11 +83,11 @@ func halfway(t *testing.T) *manager {
 func TestSlotsBeforeControls(t *testing.T) {
 	m := halfway(t)
 	m.plan.MaxUnavailable = intstr.FromInt32(3)
-	if got := names(m.look(t, nil).Replace); !cmp.Equal(got, []string{"shop-1-old04"}) {
+	if got := names(m.look(t, nil).Evict); !cmp.Equal(got, []string{"shop-1-old04"}) {
 		t.Errorf("%v are given up for one slot", got)
 	}
 	m.hold = true
-	if got := names(m.look(t, nil).Replace); len(got) > 0 {
+	if got := names(m.look(t, nil).Evict); len(got) > 0 {
 		t.Errorf("%v are given up on hold", got)
 	}
 }
@@ -144,8 +144,8 @@ func TestOutage(t *testing.T) {
 			for i, pod := range m.find(func(pod *worldPod) bool { return !runs(pod.Pod, bold) }) {
 				pod.Ready = i >= down
 			}
-			if decision := m.look(t, nil); touched != (len(decision.Replace) > 0) || reverting(decision) {
-				t.Errorf("%s, %d pods down: evicts %v", stage, down, names(decision.Replace))
+			if decision := m.look(t, nil); touched != (len(decision.Evict) > 0) || reverting(decision) {
+				t.Errorf("%s, %d pods down: evicts %v", stage, down, names(decision.Evict))
 			}
 		}
 	}

@@ -68,12 +68,14 @@ var kinds = map[string]func(*manager){
 	"more steps": func(m *manager) {
 		m.plan.Steps = append(slices.Clone(m.plan.Steps), Step{intstr.FromString("60%"), 20 * time.Second})
 	},
-	"bolder": func(m *manager) { m.plan.MaxUnavailable = intstr.FromInt32(3) },
+	"quota used up": func(m *manager) { m.quota = m.replicas },
+	"bolder":        func(m *manager) { m.plan.MaxUnavailable = intstr.FromInt32(3) },
 }
 
 // calm ends what would last, so that the trial must come to its end.
 func calm(m *manager) {
 	m.hold, m.paused, m.blocked, m.stuck, m.neverReady, m.webhookDown, m.undone, m.awayFor = false, false, false, false, false, false, "", 0
+	m.quota = 0
 	for _, pod := range m.pods {
 		if pod.Terminating && pod.goneAt.IsZero() {
 			pod.goneAt = m.now

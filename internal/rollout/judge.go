@@ -66,8 +66,8 @@ func (m *machine) judge() bool {
 	}
 	step := m.Plan.Steps[min(int(m.trial.Step), len(m.Plan.Steps)-1)] // the policy may have fewer steps than when the trial began
 	due := sinceWarm >= step.Hold && !m.Hold
-	last := int(m.trial.Step) >= len(m.Plan.Steps)-1 || !promotes(m.trial) // the plan may have more steps than when the trial began
-	judged := m.takeVerdict(due && last && m.trial.Purpose != v1alpha1.PurposeMeasure)
+	last := int(m.trial.Step) >= len(m.Plan.Steps)-1 || !promotes(m.trial)                                       // the plan may have more steps than when the trial began
+	judged := m.takeVerdict(due && last && m.trial.Purpose != v1alpha1.PurposeMeasure && m.wantedControls() > 0) // a single pod has none to gain on
 	switch judged.Outcome {
 	case v1alpha1.OutcomeFail:
 		m.keepMeasured(judged.Reason)

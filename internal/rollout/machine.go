@@ -91,8 +91,9 @@ func Advance(trial v1alpha1.Trial, view View) (Decision, error) {
 		m.run(measured)
 	}
 	if m.decision.Changed {
-		m.decision.Replace = nil // written first, acted on with the next look
+		m.decision.Actions = Actions{} // written first, acted on with the next look
 	} else {
+		m.settle()
 		m.relabel()
 	}
 	return m.decision, nil

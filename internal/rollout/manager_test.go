@@ -32,8 +32,8 @@ type manager struct {
 	// promoted says that the trial came to stage Promoting.
 	promoted bool
 	// evictions that were asked for.
-	evictions int
-	trace     func(string, ...any)
+	evictions, handOvers int
+	trace                func(string, ...any)
 }
 
 // violation of an invariant.
@@ -202,14 +202,32 @@ func (m *manager) decide(trial v1alpha1.Trial) (View, Decision) {
 }
 
 func (m *manager) act(decision Decision) {
-	for _, pod := range decision.Replace {
+	m.actOn(decision.Actions)
+	for _, change := range decision.Relabel {
+		for _, pod := range m.find(func(pod *worldPod) bool { return pod.UID == change.Pod.UID }) {
+			pod.Cohort = change.Cohort
+		}
+	}
+}
+
+func (m *manager) actOn(actions Actions) {
+	for _, pod := range actions.HandOver {
+		m.trace("%s: hand over %s (%s)", m.clock(), pod.Name, pod.Settings.Canonical())
+		m.handOver(pod)
+		m.handOvers++
+	}
+	for _, back := range actions.GiveBack {
+		m.trace("%s: give back %s (%s) for %s", m.clock(), back.Pod.Name, back.Pod.Settings.Canonical(), back.Drop.Name)
+		m.giveBack(back)
+	}
+	for _, pod := range actions.Evict {
 		m.trace("%s: evict %s (%s)", m.clock(), pod.Name, pod.Settings.Canonical())
 		m.evict(pod.UID)
 		m.evictions++
 	}
-	for _, change := range decision.Relabel {
-		for _, pod := range m.find(func(pod *worldPod) bool { return pod.UID == change.Pod.UID }) {
-			pod.Cohort = change.Cohort
+	for _, pod := range actions.Spare {
+		for _, pod := range m.find(func(other *worldPod) bool { return other.UID == pod.UID }) {
+			pod.DropFirst = false
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (m *machine) makesRoom(pod Pod) bool {
 
 // outOfReach says that a slot is for a name that no pod has or will get: the target was scaled down.
 func (m *machine) outOfReach(slot v1alpha1.Slot) bool {
-	return named(slot) && len(m.living()) >= m.Replicas &&
+	return named(slot) && len(living(m.Pods)) >= m.Replicas &&
 		!slices.ContainsFunc(m.Pods, func(pod Pod) bool { return pod.Name == slot.PodName })
 }
 

@@ -46,7 +46,7 @@ func TestNamedSlots(t *testing.T) {
 	if diff := cmp.Diff(want, trial.Slots); diff != "" || len(trial.Slots[0].ID) != slotIDLength {
 		t.Fatal(diff)
 	}
-	if got := names(m.look(t, nil).Replace); !cmp.Equal(got, []string{"shop-5"}) {
+	if got := names(m.look(t, nil).Evict); !cmp.Equal(got, []string{"shop-5"}) {
 		t.Errorf("evicts %v", got)
 	}
 	notReady := func(trial *v1alpha1.Trial, view *View) {
@@ -125,8 +125,8 @@ func TestPinnedPods(t *testing.T) {
 	}
 	for name, when := range map[string]moment{"gathering": gathering, "in the waves": inWaves} {
 		m := statefulSceneAt(t, when)
-		if decision := m.look(t, func(_ *v1alpha1.Trial, view *View) { pin(view) }); len(decision.Replace) > 0 {
-			t.Errorf("%s: evicts %v", name, names(decision.Replace))
+		if decision := m.look(t, func(_ *v1alpha1.Trial, view *View) { pin(view) }); len(decision.Evict) > 0 {
+			t.Errorf("%s: evicts %v", name, names(decision.Evict))
 		}
 	}
 	m := statefulSceneAt(t, lastWarm)
@@ -136,8 +136,8 @@ func TestPinnedPods(t *testing.T) {
 		view.Now = view.Now.Add(time.Hour)
 		view.Pods = append(view.Pods, Pod{UID: "down", Name: "down", Revision: "rs-1", CreatedAt: view.Now.Add(-time.Hour), Settings: bold, Pinned: true})
 	})
-	if len(decision.Replace) > 0 || len(decision.Pinned) != 4 || decision.Record != nil {
-		t.Errorf("a revert evicts %v, names %v, and ends with %+v", names(decision.Replace), names(decision.Pinned), decision.Record)
+	if len(decision.Evict) > 0 || len(decision.Pinned) != 4 || decision.Record != nil {
+		t.Errorf("a revert evicts %v, names %v, and ends with %+v", names(decision.Evict), names(decision.Pinned), decision.Record)
 	}
 }
 

@@ -61,14 +61,14 @@ type Plan struct {
 	ByHand, AtNextRollout bool
 }
 
-// CanaryPods is the number of canary pods of a step: a percentage is rounded up, one pod is always left for comparison, and a step
-// never has fewer than the one before it.
+// CanaryPods is the number of canary pods of a step: a percentage is rounded up, one pod is always left for comparison where
+// there are two, and a step never has fewer than the one before it.
 func (p Plan) CanaryPods(step, replicas int) int {
 	most := 0
 	for _, s := range p.Steps[:min(step+1, len(p.Steps))] { // the policy may have fewer steps than when the trial began
 		most = max(most, scaled(s.Canary, replicas, true))
 	}
-	return max(0, min(most, replicas-1, maxSlots))
+	return max(0, min(most, max(replicas-1, min(replicas, 1)), maxSlots))
 }
 
 // ControlPods is the number of pods that the canary pods of a step are compared with: as many, where the replicas allow it.
@@ -94,11 +94,14 @@ func (p Plan) Replacements(replicas int, purpose v1alpha1.TrialPurpose) int {
 	return canaries + p.ControlPods(last, replicas) + then
 }
 
-// Feasible says why no trial of the plan can be run with so many replicas; empty where one can.
-func (p Plan) Feasible(replicas int) string {
+// Feasible says why no trial of the plan can be run with so many replicas; empty where one can. A single pod can only be replaced where it serves
+// on until its successor is up.
+func (p Plan) Feasible(replicas int, surges bool) string {
 	switch {
-	case replicas < 2:
-		return fmt.Sprintf("the target has %d replicas: replacing its pod by eviction would take it down; it needs at least 2, and 6 for a gain to be provable", replicas)
+	case replicas == 0:
+		return "the target has no replicas"
+	case replicas < 2 && !surges:
+		return "the target has 1 replica: replacing its pod by eviction would take it down; it needs at least 2, and 6 for a gain to be provable"
 	case p.CanaryPods(len(p.Steps)-1, replicas) < 1:
 		return "the last step has no canary pod"
 	}

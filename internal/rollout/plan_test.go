@@ -41,7 +41,7 @@ func TestPodsOfStep(t *testing.T) {
 		{"1 2 3", 2, []int{1, 1, 1}, []int{1, 1, 1}},
 		{"1 2 3", 3, []int{1, 2, 2}, []int{1, 1, 1}},
 		{"1 2 3", 5, []int{1, 2, 3}, []int{1, 2, 2}},
-		{"1 2 3", 1, []int{0, 0, 0}, []int{0, 0, 0}},
+		{"1 2 3", 1, []int{1, 1, 1}, []int{0, 0, 0}}, // the one pod, before and after
 		{"1 2 3", 0, []int{0, 0, 0}, []int{0, 0, 0}},
 		{"", 6, []int{0}, []int{0}}, // a spec that can't be read
 	} {
@@ -56,15 +56,18 @@ func TestPodsOfStep(t *testing.T) {
 }
 
 func TestFeasible(t *testing.T) {
-	for replicas, want := range map[int]string{
-		0: "at least 2", 1: "at least 2", 2: "", 6: "", 60: "",
+	for surges, cases := range map[bool]map[int]string{
+		false: {0: "no replicas", 1: "at least 2", 2: "", 6: "", 60: ""},
+		true:  {0: "no replicas", 1: "", 2: "", 6: "", 60: ""},
 	} {
-		got := planOf("1", "2", "3").Feasible(replicas)
-		if want == "" && got != "" || !strings.Contains(got, want) {
-			t.Errorf("%d replicas: %q, want %q", replicas, got, want)
+		for replicas, want := range cases {
+			got := planOf("1", "2", "3").Feasible(replicas, surges)
+			if want == "" && got != "" || !strings.Contains(got, want) {
+				t.Errorf("%d replicas, surge %t: %q, want %q", replicas, surges, got, want)
+			}
 		}
 	}
-	if planOf().Feasible(100) == "" {
+	if planOf().Feasible(100, true) == "" {
 		t.Error("a plan without steps has no canary pod")
 	}
 }

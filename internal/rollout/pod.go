@@ -13,10 +13,17 @@ import (
 type Pod struct {
 	UID  types.UID
 	Name string
-	// Revision of the pod template: the UID of the ReplicaSet that controls the pod, or its controller-revision-hash.
+	// Version is the pod's resourceVersion.
+	Version string
+	// Revision of the pod template: the UID of the ReplicaSet that controls the pod, or did before it was handed over, or its
+	// controller-revision-hash.
 	Revision types.UID
 	// Pinned says that a successor would be of another revision, which only a person may want: the pod is never replaced.
-	Pinned    bool
+	Pinned bool
+	// HandedOver says that the pod was taken from its ReplicaSet, and serves on until a successor is available.
+	HandedOver bool
+	// DropFirst says that gopacer asked the ReplicaSet to drop this pod before others.
+	DropFirst bool
 	CreatedAt time.Time
 	// FirstReadyAt is when the pod became Ready; zero while it is not, and once a container of it has restarted, since the API server tells the
 	// latest change only.

@@ -61,10 +61,10 @@ func (m *machine) awaitRollout() bool {
 	if !m.Plan.WaitsForRollout(m.trial) {
 		return false
 	}
-	switch living := m.living(); {
+	switch under := owned(m.Pods); {
 	case m.Now.Sub(m.trial.StepStartedAt.Time) >= NextRolloutDeadline, len(m.bornUntuned()) >= m.mostMisses():
 		return m.endPromoted()
-	case !m.Unsettled && !m.blind && len(living) >= m.Replicas && len(m.untuned()) == 0 && allReady(living):
+	case !m.Unsettled && !m.blind && len(under) >= m.Replicas && len(m.untuned()) == 0 && allReady(under):
 		return false // finishWaves looks a while longer
 	}
 	return true

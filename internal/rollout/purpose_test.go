@@ -244,7 +244,7 @@ func TestApproved(t *testing.T) {
 	approve := func(replicas int) *manager {
 		m := newManager(newWorld(1, replicas), bold, &promoted)
 		decision := StartApproved(m.view(), Opening{Number: 2, Candidate: bold, Reason: "approved", Previous: m.previous})
-		if decision.Baseline == nil || !decision.Changed || len(decision.Replace) > 0 || decision.Trial.Stage != v1alpha1.StagePromoting {
+		if decision.Baseline == nil || !decision.Changed || len(decision.Evict) > 0 || decision.Trial.Stage != v1alpha1.StagePromoting {
 			t.Fatalf("%+v", decision)
 		}
 		m.save(decision)

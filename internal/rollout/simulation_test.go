@@ -31,7 +31,7 @@ const (
 
 // spoilers are incidents after which a promotion may leave pods to the drift sweep.
 var spoilers = []string{
-	"webhook", "Git", "new revision", "policy deleted", "evictions denied", "paused", "stuck", "never ready", "outage", "zero", "hold", "unready", "away", "clock",
+	"webhook", "Git", "new revision", "policy deleted", "evictions denied", "paused", "stuck", "never ready", "outage", "zero", "hold", "unready", "away", "clock", "quota",
 }
 
 var candidates = []settings.Settings{{GOGC: 200}, {GOGC: 200, MemoryLimitBytes: 900 << 20}, {GOGC: settings.Off, MemoryLimitBytes: 512 << 20}}
@@ -65,6 +65,15 @@ func newSchedule(seed uint64) schedule {
 	var promoted *settings.Settings
 	if pick(0.4) {
 		promoted = &settings.Settings{GOGC: 150}
+	}
+	if pick(0.5) && !w.stable {
+		w.surge = 1 + random.IntN(3)
+		if pick(0.3) {
+			w.minReady = 15 * time.Second
+		}
+		if pick(0.3) {
+			w.guarded = true
+		}
 	}
 	s := schedule{manager: newManager(w, candidates[random.IntN(len(candidates))], promoted)}
 	s.manager.looksTwice = pick(0.2)
@@ -100,8 +109,15 @@ func (s schedule) play() {
 // settle lets the rest land, and holds what the pods run against how the trial ended.
 func (s schedule) settle(spoilers []string) {
 	m := s.manager
-	for range 60 {
+	for i := range 3 * int(ProgressDeadline/time.Second) {
+		if i == 60 {
+			calm(m)
+		}
+		if i > 60 && len(m.find(func(pod *worldPod) bool { return pod.HandedOver || pod.DropFirst })) == 0 {
+			break
+		}
 		m.tick()
+		m.actOn(Replace(m.view(), nil)) // as the manager does at every look, with a trial or without
 	}
 	spoiled := m.stale > 0 || spoilers == nil || slices.ContainsFunc(spoilers, func(name string) bool { return strings.Contains(s.names(), name) })
 	for _, pod := range m.pods {
@@ -109,6 +125,8 @@ func (s schedule) settle(spoilers []string) {
 		byRight := m.candidate == m.footings[pod.Revision].Declared
 		switch {
 		case pod.Terminating:
+		case pod.HandedOver, pod.DropFirst:
+			m.violate("liveness", "pod %s is left over: handed over %t, to be dropped first %t", pod.Name, pod.HandedOver, pod.DropFirst)
 		case m.record.Result == v1alpha1.TrialReverted && tuned && !byRight:
 			m.violate("liveness", "the trial was reverted for %s, and pod %s still runs the candidate", m.record.Reason, pod.Name)
 		case m.record.Result == v1alpha1.TrialPromoted && !tuned && !spoiled:

@@ -206,6 +206,6 @@ func (m *machine) evictStrays() bool {
 		return m.wait()
 	}
 	m.strays = m.pick(func(pod Pod) bool { return m.runsCandidate(pod) && m.slotOf(pod) == nil })
-	m.decision.Replace = Affordable(m.Plan, m.Replicas, m.Pods, m.strays)
+	m.decision.Actions = paced(m.View, m.strays)
 	return false
 }

@@ -124,8 +124,8 @@ func TestScaledDown(t *testing.T) {
 		view.Now = view.Now.Add(time.Second)
 	})
 	evicting = m.look(t, func(trial *v1alpha1.Trial, view *View) { *trial, view.Now = *evicting.Trial, view.Now.Add(time.Second) })
-	if len(evicting.Replace) != 1 || evicting.Replace[0].UID != youngest {
-		t.Errorf("evicts %v, want the youngest canary pod", names(evicting.Replace))
+	if len(evicting.Evict) != 1 || evicting.Evict[0].UID != youngest {
+		t.Errorf("evicts %v, want the youngest canary pod", names(evicting.Evict))
 	}
 }
 
@@ -164,7 +164,7 @@ func TestScaledUp(t *testing.T) {
 func TestStrays(t *testing.T) {
 	m := sceneAt(t, verified)
 	stray := m.add("shop-rs-1-stray", bold, m.now.Add(-2*time.Second))
-	if got := names(m.look(t, nil).Replace); !cmp.Equal(got, []string{stray.Name}) {
+	if got := names(m.look(t, nil).Evict); !cmp.Equal(got, []string{stray.Name}) {
 		t.Errorf("evicts %v, want the stray", got)
 	}
 	short := m.look(t, func(trial *v1alpha1.Trial, _ *View) { trial.Slots, trial.VerifiedAt = nil, nil })
@@ -195,8 +195,8 @@ func TestStrangers(t *testing.T) {
 			view.Pods = []Pod{pod}
 			view.Now = epoch.Add(3 * time.Hour)
 		})
-		if len(decision.Replace) > 0 || decision.Record == nil {
-			t.Errorf("%s: evicts %v", name, names(decision.Replace))
+		if len(decision.Evict) > 0 || decision.Record == nil {
+			t.Errorf("%s: evicts %v", name, names(decision.Evict))
 		}
 	}
 }

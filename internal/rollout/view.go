@@ -32,8 +32,14 @@ type View struct {
 	Unsettled bool
 	// Unsteady says that the number of replicas keeps changing.
 	Unsteady bool
-	Footing  settings.Footing
-	Pods     []Pod
+	// Surge is how many pods may be handed over at a time; 0 where pods are replaced by eviction.
+	Surge int
+	// MinReady is how long a pod must be ready to be available: minReadySeconds.
+	MinReady time.Duration
+	// CreationFailsSince is when the current ReplicaSet began to fail to create pods; zero where it does not fail.
+	CreationFailsSince time.Time
+	Footing            settings.Footing
+	Pods               []Pod
 	// Stop is nil where nobody asks for a revert.
 	Stop *Stop
 	// Promote says that a person asks for the promotion of a trial that waits for one.
@@ -80,8 +86,9 @@ type Decision struct {
 	Record *v1alpha1.TrialRecord
 	// Changed says that the status must be written.
 	Changed bool
-	// Replace are pods to evict.
-	Replace []Pod
+	Actions
+	// Force lets a pod that is not ready be deleted where its eviction is refused.
+	Force bool
 	// Pinned are pods to take back that can't be replaced: a person must.
 	Pinned []Pod
 	// Relabel are pods whose cohort label is not what it should be.

@@ -91,10 +91,11 @@ func (m *machine) revertOnWaveQuery(tuned []Pod) bool {
 func (m *machine) nextWave() bool {
 	born := m.bornUntuned()
 	rest := slices.DeleteFunc(m.untuned(), func(pod Pod) bool {
-		return pod.Revision != m.trial.Revision || m.isStarting(pod) || slices.ContainsFunc(born, func(other Pod) bool { return other.UID == pod.UID })
+		return pod.Revision != m.trial.Revision || pod.HandedOver || m.isStarting(pod) ||
+			slices.ContainsFunc(born, func(other Pod) bool { return other.UID == pod.UID })
 	})
-	living := m.living()
-	if len(rest) == 0 && len(living) >= m.Replicas && allReady(living) {
+	under := owned(m.Pods)
+	if len(rest) == 0 && len(handedOver(m.Pods)) == 0 && len(under) >= m.Replicas && allReady(under) {
 		return false
 	}
 	switch {
@@ -103,7 +104,7 @@ func (m *machine) nextWave() bool {
 	case m.Now.Sub(m.latest(m.tuned())) >= ProgressDeadline+m.Plan.WarmUp+m.RecentLength:
 		return m.endStuck()
 	case !m.Hold && !m.Unsettled && !m.blind:
-		m.decision.Replace = m.affordable(rest)
+		m.decision.Actions = m.affordable(rest)
 	}
 	return m.wait()
 }
@@ -157,14 +158,16 @@ func (m *machine) giveReason() bool {
 	return m.revert(v1alpha1.ReasonSuperseded, "the status says Reverting but not why")
 }
 
-// takeBack replaces the pods that run the candidate. Those that are down anyway go at once; the others as maxUnavailable allows. It waits
-// for those that are going, but not for ever: a pod on a lost node may never be gone, and gets no request.
+// takeBack replaces the pods that run the candidate. Those that are down anyway go at once; so do the others, as maxUnavailable allows, where the
+// candidate did harm. It waits for those that are going or handed over, but not for ever: a pod on a lost node may never be gone, and gets no
+// request.
 func (m *machine) takeBack() bool {
 	var left []Pod
 	going := false
 	for _, pod := range m.Pods {
 		switch {
 		case !m.runsCandidate(pod) && (m.slotOf(pod) == nil || runs(pod, m.baselineOf(pod))):
+			going = going || pod.HandedOver && !pod.Terminating
 		case pod.Terminating:
 			going = true
 		default:
@@ -174,7 +177,8 @@ func (m *machine) takeBack() bool {
 			}
 		}
 	}
-	m.decision.Replace = Affordable(m.Plan, m.Replicas, m.Pods, left)
+	m.replaceInRevert(left)
+	m.decision.Force = true
 	if len(left) > 0 || going && m.Now.Sub(m.trial.End.At.Time) < ProgressDeadline {
 		return m.wait()
 	}

@@ -26,7 +26,7 @@ func TestPromotion(t *testing.T) {
 	if diff := cmp.Diff(throughJSON(want), throughJSON(*decision.Baseline)); diff != "" {
 		t.Error(diff)
 	}
-	if !decision.Changed || len(decision.Replace) > 0 || decision.Trial.Stage != v1alpha1.StagePromoting || len(decision.Trial.Controls) > 0 {
+	if !decision.Changed || len(decision.Evict) > 0 || decision.Trial.Stage != v1alpha1.StagePromoting || len(decision.Trial.Controls) > 0 {
 		t.Errorf("%+v", decision)
 	}
 }
@@ -77,13 +77,13 @@ func TestWavesWaitForPodsToJudge(t *testing.T) {
 	}
 	for _, since := range []time.Duration{0, time.Minute, 5*time.Minute + 19*time.Second} {
 		decision := m.look(t, func(trial *v1alpha1.Trial, view *View) { trial.LastDataAt, view.Now = &now, now.Add(since) })
-		if len(decision.Replace) > 0 || decision.Changed {
+		if len(decision.Evict) > 0 || decision.Changed {
 			t.Errorf("%s after their start: %+v", since, decision.Trial)
 		}
 	}
 	m.now = now.Add(5*time.Minute + 20*time.Second)
-	if got := m.look(t, func(trial *v1alpha1.Trial, view *View) { seen := stamp(view.Now); trial.LastDataAt = &seen }); len(got.Replace) != 1 {
-		t.Errorf("once they can be judged: evicts %v", names(got.Replace))
+	if got := m.look(t, func(trial *v1alpha1.Trial, view *View) { seen := stamp(view.Now); trial.LastDataAt = &seen }); len(got.Evict) != 1 {
+		t.Errorf("once they can be judged: evicts %v", names(got.Evict))
 	}
 }
 

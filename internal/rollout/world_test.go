@@ -66,16 +66,24 @@ type world struct {
 	now      time.Time
 	plan     Plan
 	replicas int
+	// surge is how many pods may be handed over at a time.
+	surge int
+	// guarded says that there is a PodDisruptionBudget of minAvailable 100%.
+	guarded bool
+	// minReady is how long a pod must be ready to be available.
+	minReady time.Duration
 	revision types.UID
 	footings map[types.UID]settings.Footing
 	pods     []*worldPod
 	creating []creation
 	backoff  time.Time
-	births   int
-	claims   map[string]time.Time
-	statuses []written
-	stop     *Stop
-	gone     bool // the policy is being deleted
+	// failsSince is since when the ReplicaSet can't create a pod for want of quota.
+	failsSince time.Time
+	births     int
+	claims     map[string]time.Time
+	statuses   []written
+	stop       *Stop
+	gone       bool // the policy is being deleted
 	// stable says that it is a StatefulSet.
 	stable bool
 	conditions
@@ -85,6 +93,7 @@ type world struct {
 // conditions are what incidents change.
 type conditions struct {
 	hold, paused, webhookDown, blocked, neverReady, stuck bool
+	quota                                                 int    // of pods, those that are going included; 0 for none
 	undone                                                string // by another webhook: "settings" or "unreadable"
 	dropWrites, dropActions, awayFor                      int
 	looksTwice                                            bool
@@ -167,7 +176,8 @@ func (w *world) store(c creation) *worldPod {
 	return pod
 }
 
-// replicate is the ReplicaSet: it ignores terminating pods, creates what is missing, and drops unready and young pods first.
+// replicate is the ReplicaSet: it ignores pods that are going or handed over, creates what is missing, and drops unready pods first, then those
+// with a low deletion cost, then young ones.
 func (w *world) replicate(revision types.UID) {
 	active := w.active(revision)
 	missing := w.desired(revision) - len(active)
@@ -175,6 +185,9 @@ func (w *world) replicate(revision types.UID) {
 		if c.revision == revision {
 			missing--
 		}
+	}
+	if revision == w.revision {
+		missing = w.withinQuota(missing)
 	}
 	for ; missing > 0 && !w.now.Before(w.backoff); missing-- {
 		w.creating = append(w.creating, w.admit(revision, ""))
@@ -184,6 +197,9 @@ func (w *world) replicate(revision types.UID) {
 		if a.Ready != b.Ready {
 			return cmp.Compare(boolean(a.Ready), boolean(b.Ready))
 		}
+		if a.DropFirst != b.DropFirst {
+			return cmp.Compare(boolean(b.DropFirst), boolean(a.DropFirst))
+		}
 		return b.CreatedAt.Compare(a.CreatedAt)
 	})
 	for _, pod := range active[:max(0, len(active)-w.desired(revision))] {
@@ -192,7 +208,7 @@ func (w *world) replicate(revision types.UID) {
 }
 
 func (w *world) active(revision types.UID) []*worldPod {
-	return w.find(func(pod *worldPod) bool { return pod.Revision == revision && !pod.Terminating })
+	return w.find(func(pod *worldPod) bool { return pod.Revision == revision && !pod.Terminating && !pod.HandedOver })
 }
 
 func (w *world) find(in func(*worldPod) bool) []*worldPod {
@@ -227,14 +243,44 @@ func (w *world) terminate(pod *worldPod) {
 // evict is the Eviction API with the pod's UID as precondition.
 func (w *world) evict(uid types.UID) {
 	for _, pod := range w.pods {
-		if pod.UID == uid && !w.blocked {
+		if pod.UID == uid && !w.blocked && !(w.guarded && pod.Ready && len(w.find(isServing)) <= w.replicas) {
 			w.terminate(pod)
 		}
 	}
 }
 
+func isServing(pod *worldPod) bool { return pod.Ready && !pod.Terminating }
+
+// handOver and giveBack are patches of the pod's owner; the first is refused where the pod has changed since.
+func (w *world) handOver(seen Pod) {
+	for _, pod := range w.find(func(pod *worldPod) bool { return pod.UID == seen.UID && !pod.Terminating && pod.Ready == seen.Ready }) {
+		pod.HandedOver = true
+	}
+}
+
+func (w *world) giveBack(back GiveBack) {
+	for _, pod := range w.find(func(pod *worldPod) bool { return pod.UID == back.Drop.UID }) {
+		pod.DropFirst = true
+	}
+	for _, pod := range w.find(func(pod *worldPod) bool { return pod.UID == back.Pod.UID && !pod.Terminating }) {
+		pod.HandedOver = false
+	}
+}
+
+// withinQuota is how many of the missing pods may be created.
+func (w *world) withinQuota(missing int) int {
+	if w.quota == 0 || missing <= w.quota-len(w.pods)-len(w.creating) {
+		w.failsSince = time.Time{}
+		return missing
+	}
+	if w.failsSince.IsZero() {
+		w.failsSince = w.now
+	}
+	return w.quota - len(w.pods) - len(w.creating)
+}
+
 func (w *world) unsettled() bool {
-	all := w.find(func(pod *worldPod) bool { return !pod.Terminating })
+	all := w.find(func(pod *worldPod) bool { return !pod.Terminating && !pod.HandedOver })
 	return w.paused || len(all) != w.replicas || len(w.active(w.revision)) != len(all)
 }
 
@@ -243,7 +289,7 @@ func (w *world) view() View {
 	view := View{
 		Now: w.now, PolicyUID: policyUID, Plan: w.plan, Replicas: w.replicas, Revision: w.revision, Unsettled: w.unsettled(),
 		Footing: w.footings[w.revision], Stop: w.stop, Hold: w.hold, RecentLength: recentLength,
-		StableNames: w.stable,
+		Surge: w.surge, MinReady: w.minReady, CreationFailsSince: w.failsSince, StableNames: w.stable,
 	}
 	if w.stable {
 		view.Plan.MaxUnavailable = intstr.FromInt32(1)

@@ -79,7 +79,7 @@ func TestOfRollout(t *testing.T) {
 				t.Errorf("pods (-want +got):\n%s", diff)
 			}
 			got.Pods = nil
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
 				t.Errorf("target (-want +got):\n%s", diff)
 			}
 		})
@@ -118,7 +118,7 @@ func TestLoadRollout(t *testing.T) {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 	got.Pods = nil
-	if diff := cmp.Diff(Target{UID: object.GetUID(), Replicas: 2, Container: "app", Revision: set.UID}, got); diff != "" {
+	if diff := cmp.Diff(Target{UID: object.GetUID(), Replicas: 2, Container: "app", Revision: set.UID}, got, ignoreUnexported); diff != "" {
 		t.Errorf("target (-want +got):\n%s", diff)
 	}
 }
@@ -161,7 +161,7 @@ func TestLoadScaled(t *testing.T) {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 	got.Pods = nil
-	if diff := cmp.Diff(Target{UID: fleet.GetUID(), Replicas: 3, Container: "app", Revision: "7f8b"}, got); diff != "" {
+	if diff := cmp.Diff(Target{UID: fleet.GetUID(), Replicas: 3, Container: "app", Revision: "7f8b"}, got, ignoreUnexported); diff != "" {
 		t.Errorf("target (-want +got):\n%s", diff)
 	}
 	create(t, c, podOfFleet(fleet, "c", "5d9c"))

@@ -108,7 +108,7 @@ func TestOfDaemonSet(t *testing.T) {
 				test.want(&want)
 			}
 			got.Pods, got.PendingUpdate = nil, ""
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
 				t.Errorf("target (-want +got):\n%s", diff)
 			}
 		})
@@ -148,7 +148,7 @@ func TestLoadDaemonSet(t *testing.T) {
 	}
 	got.Pods = nil
 	want := Target{UID: set.UID, Replicas: 2, Container: "app", Revision: "new", RollingOut: true}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
 		t.Errorf("target (-want +got):\n%s", diff)
 	}
 }

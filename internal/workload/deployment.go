@@ -1,14 +1,17 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
 )
@@ -38,25 +41,41 @@ func loadDeployment(ctx context.Context, reader Reader, policy *v1alpha1.Runtime
 func ofDeployment(deployment *appsv1.Deployment, replicaSets []appsv1.ReplicaSet, pods []corev1.Pod) owner {
 	owned := ownedBy(deployment, replicaSets)
 	known := make(map[types.UID]bool, len(owned))
+	byName := make(map[string]types.UID, len(owned))
 	for i := range owned {
 		known[owned[i].UID] = true
+		byName[owned[i].Name] = owned[i].UID
 	}
-	return owner{
+	handedOver := func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, deployment) }
+	o := owner{
 		Target: Target{
 			UID:        deployment.UID,
 			Replicas:   replicas(deployment),
 			Revision:   currentRevision(deployment, owned),
 			RollingOut: rollingOut(deployment, owned) || anyOfUnknownRevision(deployment, known, pods),
 			Scaling:    deployment.Status.Replicas != replicas(deployment),
+			MinReady:   time.Duration(deployment.Spec.MinReadySeconds) * time.Second,
+			name:       deployment.Name,
 		},
 		called: KindDeployment + " " + deployment.Name, template: &deployment.Spec.Template,
 		revision: func(pod *corev1.Pod) types.UID {
-			if controller := metav1.GetControllerOf(pod); controller != nil && known[controller.UID] {
+			hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+			controller := metav1.GetControllerOf(pod)
+			switch {
+			case handedOver(pod): // where its ReplicaSet is gone, the hash is the revision of no other pod
+				return cmp.Or(byName[deployment.Name+"-"+hash], types.UID(hash), "none")
+			case controller != nil && known[controller.UID]:
 				return controller.UID
 			}
 			return ""
 		},
+		handedOver: handedOver,
+		surge: func(ctx context.Context, reader client.Reader, target *Target) error {
+			return target.settleSurge(ctx, reader, deployment)
+		},
 	}
+	o.knowReplicaSets(owned)
+	return o
 }
 
 // replicas asked for; the API server fills in 1 where nothing is said.
@@ -85,6 +104,24 @@ func currentRevision(deployment *appsv1.Deployment, owned []appsv1.ReplicaSet) t
 		}
 	}
 	return ""
+}
+
+// knowReplicaSets keeps which may get a pod back, and whether the current one can create pods.
+func (t *Target) knowReplicaSets(owned []appsv1.ReplicaSet) {
+	t.replicaSets = map[types.UID]string{}
+	for i := range owned {
+		if owned[i].DeletionTimestamp == nil {
+			t.replicaSets[owned[i].UID] = owned[i].Name
+		}
+		if owned[i].UID != t.Revision {
+			continue
+		}
+		for _, condition := range owned[i].Status.Conditions {
+			if condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue {
+				t.CreationFailsSince = condition.LastTransitionTime.Time
+			}
+		}
+	}
 }
 
 func rollingOut(deployment *appsv1.Deployment, owned []appsv1.ReplicaSet) bool {

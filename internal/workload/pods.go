@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
@@ -28,6 +29,7 @@ func (o owner) podsOf(pods []corev1.Pod, container string) []rollout.Pod {
 			continue
 		}
 		facts := podFacts(pod, revision, container)
+		facts.HandedOver = o.handedOver != nil && o.handedOver(pod)
 		facts.Pinned = o.successor != nil && o.successor(pod) != revision
 		kept = append(kept, facts)
 	}
@@ -37,13 +39,27 @@ func (o owner) podsOf(pods []corev1.Pod, container string) []rollout.Pod {
 	return kept
 }
 
+// remember keeps what a later write to one of the pods must not lose.
+func (t *Target) remember(pods []corev1.Pod) {
+	t.owners, t.costs = map[types.UID][]metav1.OwnerReference{}, map[types.UID]string{}
+	for i := range pods {
+		pod := &pods[i]
+		t.owners[pod.UID] = pod.OwnerReferences
+		if cost, set := pod.Annotations[corev1.PodDeletionCost]; set {
+			t.costs[pod.UID] = cost
+		}
+	}
+}
+
 func podFacts(pod *corev1.Pod, revision types.UID, container string) rollout.Pod {
 	facts := rollout.Pod{
 		UID:         pod.UID,
 		Name:        pod.Name,
+		Version:     pod.ResourceVersion,
 		Revision:    revision,
 		CreatedAt:   pod.CreationTimestamp.Time,
 		Node:        pod.Spec.NodeName,
+		DropFirst:   pod.Annotations[corev1.PodDeletionCost] == dropFirst,
 		Terminating: pod.DeletionTimestamp != nil,
 		Given:       pod.Annotations[v1alpha1.AnnotationSettings] != "",
 		Cohort:      pod.Labels[v1alpha1.LabelCohort],

@@ -189,8 +189,13 @@ func TestPodsOf(t *testing.T) {
 	}
 	leaving := at(newPod(&old, "old", "leaving"), 2, corev1.PodRunning)
 	leaving.DeletionTimestamp = ptr.To(metav1.NewTime(noon))
-	handedOver := at(newPod(&current, "new", "handed-over"), 2, corev1.PodRunning)
-	handedOver.OwnerReferences[0].Controller = ptr.To(false)
+	released := at(newPod(&current, "new", "released"), 2, corev1.PodRunning)
+	released.OwnerReferences[0].Controller = ptr.To(false)
+	handedOver := at(newPod(&old, "old", "handed over"), 4, corev1.PodRunning)
+	lost := at(newPod(&old, "deleted", "of a ReplicaSet that is gone"), 5, corev1.PodRunning)
+	for _, pod := range []*corev1.Pod{&handedOver, &lost} {
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
+	}
 	pods := []corev1.Pod{
 		at(newPod(&current, "new", "b"), 3, corev1.PodRunning),
 		at(newPod(&current, "new", "a"), 3, corev1.PodPending),
@@ -198,17 +203,21 @@ func TestPodsOf(t *testing.T) {
 		at(newPod(&foreign, "foreign", "foreign"), 0, corev1.PodRunning),
 		at(newPod(&current, "new", "evicted-by-the-kubelet"), 0, corev1.PodFailed),
 		at(newPod(&current, "new", "done"), 0, corev1.PodSucceeded),
-		leaving, handedOver,
+		leaving, released, handedOver, lost,
 	}
 	var got []string
 	for _, pod := range ofDeployment(deployment, []appsv1.ReplicaSet{current, old, foreign}, pods).podsOf(pods, "app") {
 		name := pod.Name + " of " + string(pod.Revision)
+		if pod.HandedOver {
+			name += ", handed over"
+		}
 		if pod.Terminating {
 			name += ", terminating"
 		}
 		got = append(got, name)
 	}
-	want := []string{"oldest of replicaset-old", "leaving of replicaset-old, terminating", "a of replicaset-new", "b of replicaset-new"}
+	want := []string{"oldest of replicaset-old", "leaving of replicaset-old, terminating", "a of replicaset-new", "b of replicaset-new",
+		"handed over of replicaset-old, handed over", "of a ReplicaSet that is gone of deleted, handed over"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}

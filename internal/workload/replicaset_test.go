@@ -68,7 +68,7 @@ func TestOfReplicaSet(t *testing.T) {
 				test.want(&want)
 			}
 			got.Pods = nil
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
 				t.Errorf("target (-want +got):\n%s", diff)
 			}
 		})

@@ -149,7 +149,7 @@ func TestOfStatefulSet(t *testing.T) {
 				test.want(&want)
 			}
 			got.Pods, got.PendingUpdate = nil, ""
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
 				t.Errorf("target (-want +got):\n%s", diff)
 			}
 		})
@@ -186,7 +186,7 @@ func TestLoadStatefulSet(t *testing.T) {
 	}
 	got.Pods = nil
 	want := Target{UID: set.UID, Replicas: 2, Container: "app", Revision: "checkout-new", RollingOut: true, StableNames: true, InOrder: true}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
 		t.Errorf("target (-want +got):\n%s", diff)
 	}
 }

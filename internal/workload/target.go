@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -55,8 +56,22 @@ type Target struct {
 	// StableNames says that a pod's successor has its name. InOrder says that successors come one after another, each when the one before
 	// is Ready.
 	StableNames, InOrder bool
-	// Pods are those that the target controls and whose processes may still run; terminating ones are among them.
+	// Pods are those that the target controls, or that were handed over to it, and whose processes may still run; terminating ones are among
+	// them.
 	Pods []rollout.Pod
+	// MaxSurge is how many pods may run beside those asked for, SurgeRefused why none may. They are read where the policy asks for Surge.
+	MaxSurge     int
+	SurgeRefused string
+	// MinReady is how long a pod must be Ready to be available.
+	MinReady time.Duration
+	// CreationFailsSince is when the current ReplicaSet began to fail to create pods; zero where it does not fail.
+	CreationFailsSince time.Time
+
+	name string
+	// replicaSets are the names of those that are not going, owners and costs what pods have of them, all by UID.
+	replicaSets map[types.UID]string
+	owners      map[types.UID][]metav1.OwnerReference
+	costs       map[types.UID]string
 }
 
 // Refusal is a target that can't be tuned until a person changes something.
@@ -78,6 +93,10 @@ type owner struct {
 	revision func(*corev1.Pod) types.UID
 	// successor is the revision that the pod after a pod would have; nil where that is always the current one.
 	successor func(*corev1.Pod) types.UID
+	// handedOver says that a pod was taken from its ReplicaSet; nil where none can be.
+	handedOver func(*corev1.Pod) bool
+	// surge finds out whether and how a pod may run beside the others; nil where none may.
+	surge func(context.Context, client.Reader, *Target) error
 }
 
 // loader reads the target of a policy and lists its pods.
@@ -109,7 +128,13 @@ func Load(ctx context.Context, reader Reader, policy *v1alpha1.RuntimeTuningPoli
 	if err != nil {
 		return Target{}, err
 	}
-	return assemble(policy, owner, pods)
+	target, err := assemble(policy, owner, pods)
+	if policy.Spec.Rollout.Replacement == v1alpha1.ReplacementSurge {
+		if problem := owner.settleSurge(ctx, reader, &target); problem != nil {
+			return Target{}, problem
+		}
+	}
+	return target, err
 }
 
 // fetch gets the target itself.
@@ -168,6 +193,7 @@ func assemble(policy *v1alpha1.RuntimeTuningPolicy, owner owner, pods []corev1.P
 		readFrom = policy.Status.Target.Container
 	}
 	target.Pods = owner.podsOf(pods, readFrom)
+	target.remember(pods)
 	if refusal != nil {
 		return target, refusal
 	}

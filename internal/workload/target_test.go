@@ -33,6 +33,8 @@ func settled() Target {
 	return Target{UID: "deployment", Replicas: 2, Container: "app", Revision: "replicaset-new"}
 }
 
+var ignoreUnexported = cmpopts.IgnoreUnexported(Target{})
+
 func TestAssembleRevisions(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*appsv1.Deployment, *[]appsv1.ReplicaSet, *[]corev1.Pod)
@@ -133,7 +135,7 @@ func TestAssembleRevisions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
 				t.Errorf("target (-want +got):\n%s", diff)
 			}
 		})
@@ -217,7 +219,7 @@ func TestAssembleGoesOnPastRefusal(t *testing.T) {
 		got, err := assemble(policy, ofDeployment(deployment, []appsv1.ReplicaSet{replicaSet}, pods), pods)
 		checkRefusal(t, err, v1alpha1.ReasonContainerNotFound)
 		want := Target{UID: "deployment", Replicas: 2, RollingOut: true, Pods: []rollout.Pod{wantPod}}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
 			t.Errorf("target (-want +got):\n%s", diff)
 		}
 	}
@@ -257,8 +259,8 @@ func TestLoad(t *testing.T) {
 		RollingOut: true, Scaling: true, // no controller runs here, so nothing is observed
 		Pods: []rollout.Pod{{Name: "one", Revision: replicaSet.UID}},
 	}
-	volatile := cmpopts.IgnoreFields(rollout.Pod{}, "UID", "CreatedAt")
-	if diff := cmp.Diff(want, got, volatile); diff != "" {
+	volatile := cmpopts.IgnoreFields(rollout.Pod{}, "UID", "CreatedAt", "Version")
+	if diff := cmp.Diff(want, got, ignoreUnexported, volatile); diff != "" {
 		t.Errorf("target (-want +got):\n%s", diff)
 	}
 	if len(got.Pods) == 1 && (got.Pods[0].UID == "" || time.Since(got.Pods[0].CreatedAt) > time.Hour) {

@@ -43,7 +43,8 @@ func defaulted() v1alpha1.RuntimeTuningPolicySpec {
 			Breaker:       v1alpha1.Breaker{Errors: "40%", For: duration(time.Minute)},
 		},
 		Rollout: v1alpha1.Rollout{
-			MaxUnavailable: &one, Promotion: v1alpha1.Promotion{By: v1alpha1.PromotionAutomatic, As: v1alpha1.PromotionWaves},
+			MaxUnavailable: &one, Replacement: v1alpha1.ReplacementSurge,
+			Promotion: v1alpha1.Promotion{By: v1alpha1.PromotionAutomatic, As: v1alpha1.PromotionWaves},
 		},
 		Schedule: v1alpha1.Schedule{Cooldown: duration(time.Hour)},
 		Metrics: v1alpha1.Metrics{

@@ -227,7 +227,7 @@ var rules = map[string]values{
 			`"knobs": {"gogc": {"max": 24}}, "strategy": {"type": "Feedback"}`),
 	},
 	"set either steps or preset": {
-		accepted: objects(`{}`, `{"preset": "Standard"}`, `{"preset": "Gradual", "maxUnavailable": 2}`, `{"steps": [{"canary": 1}]}`),
+		accepted: objects(`{}`, `{"preset": "Standard"}`, `{"preset": "Gradual", "maxUnavailable": 2, "replacement": "Evict"}`, `{"steps": [{"canary": 1}]}`),
 		refused:  objects(`{"preset": "Standard", "steps": [{"canary": 1}]}`),
 	},
 	"for must lie between 5s and 10m": {
