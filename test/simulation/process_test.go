@@ -200,7 +200,7 @@ func medianOf(values []float64) float64 {
 }
 
 // undisturbed is the least share of a processor that the work must have had for the runtime's clock to tell how its CPU time is divided.
-const undisturbed = 0.8
+const undisturbed = 0.9
 
 // middle is the median of several runs, in each respect.
 func middle(runs []taken) taken {
@@ -248,9 +248,9 @@ func fitted(ratios map[int]float64) map[int]float64 {
 
 // TestAgainstARealProcess: over an eightfold range of GOGC the model says within 15 % how often a real process collects, and how much CPU
 // time that takes. Each round runs all of them one after another; what is compared is the median of the rounds. On a machine that
-// gives a process less than four fifths of a processor the CPU time can't be measured, and only the cycles are compared.
+// gives a process less than nine tenths of a processor the CPU time can't be measured, and only the cycles are compared.
 func TestAgainstARealProcess(t *testing.T) {
-	const tolerance, leastRounds, mostRounds, mostTime = 0.15, 3, 9, 12 * time.Second
+	const tolerance, leastRounds, mostRounds, mostTime = 0.15, 3, 20, 30 * time.Second
 	began, runs := time.Now(), map[int][]taken{}
 	var cycles, seconds map[int]float64
 	had := 0.0
