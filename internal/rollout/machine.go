@@ -225,7 +225,7 @@ func (m *machine) cohort(pod Pod) string {
 	switch {
 	case m.trial.Stage == v1alpha1.StagePromoting:
 		return ""
-	case m.slotOf(pod) != nil, m.trial.Stage == v1alpha1.StageReverting && m.runsCandidate(pod):
+	case m.trial.Stage == v1alpha1.StageReverting && m.goesBack(pod), m.trial.Stage != v1alpha1.StageReverting && m.slotOf(pod) != nil:
 		return v1alpha1.CohortCanary
 	case m.trial.Stage == v1alpha1.StageCanary && m.isControl(pod):
 		return v1alpha1.CohortControl

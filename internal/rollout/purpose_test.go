@@ -23,6 +23,9 @@ func (m *manager) allRun(t *testing.T, want settings.Settings) {
 		if !runs(pod.Pod, want) {
 			t.Errorf("pod %s runs %s, want %s", pod.Name, pod.Settings.Canonical(), want.Canonical())
 		}
+		if pod.Cohort != "" {
+			t.Errorf("pod %s is marked as %s, and no trial runs", pod.Name, pod.Cohort)
+		}
 	}
 }
 

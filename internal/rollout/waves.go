@@ -158,6 +158,11 @@ func (m *machine) giveReason() bool {
 	return m.revert(v1alpha1.ReasonSuperseded, "the status says Reverting but not why")
 }
 
+// goesBack says that a revert replaces a pod. One that has a slot and runs the baseline, since that was what was measured, may stay.
+func (m *machine) goesBack(pod Pod) bool {
+	return m.runsCandidate(pod) || m.slotOf(pod) != nil && !runs(pod, m.baselineOf(pod))
+}
+
 // takeBack replaces the pods that run the candidate. Those that are down anyway go at once; so do the others, as maxUnavailable allows, where the
 // candidate did harm. It waits for those that are going or handed over, but not for ever: a pod on a lost node may never be gone, and gets no
 // request.
@@ -166,7 +171,7 @@ func (m *machine) takeBack() bool {
 	going := false
 	for _, pod := range m.Pods {
 		switch {
-		case !m.runsCandidate(pod) && (m.slotOf(pod) == nil || runs(pod, m.baselineOf(pod))):
+		case !m.goesBack(pod):
 			going = going || pod.HandedOver && !pod.Terminating
 		case pod.Terminating:
 			going = true
