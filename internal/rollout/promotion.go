@@ -62,7 +62,7 @@ func (m *machine) awaitRollout() bool {
 		return false
 	}
 	switch under := owned(m.Pods); {
-	case m.Now.Sub(m.trial.StepStartedAt.Time) >= NextRolloutDeadline, len(m.bornUntuned()) >= m.mostMisses():
+	case m.Now.Sub(m.trial.StepStartedAt.Time) >= NextRolloutDeadline, len(m.bornUntuned()) >= mostMisses:
 		return m.endPromoted()
 	case !m.Unsettled && !m.blind && len(under) >= m.Replicas && len(m.untuned()) == 0 && allReady(under):
 		return false // finishWaves looks a while longer

@@ -99,7 +99,7 @@ func (m *machine) nextWave() bool {
 		return false
 	}
 	switch {
-	case len(born) >= m.mostMisses():
+	case len(born) >= mostMisses:
 		return m.endPromoted()
 	case m.Now.Sub(m.latest(m.tuned())) >= ProgressDeadline+m.Plan.WarmUp+m.RecentLength:
 		return m.endStuck()
