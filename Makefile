@@ -115,18 +115,20 @@ install: $(KUSTOMIZE) ## Install the CustomResourceDefinition into the current c
 uninstall: $(KUSTOMIZE) ## Take it out again, and every policy with it.
 	$(KUSTOMIZE) build config/crd | $(KUBECTL) delete --ignore-not-found -f -
 
+KUSTOMIZATION ?= config/default
+
 .PHONY: deploy
-deploy: $(KUSTOMIZE) ## Install gopacer into the current cluster.
-	$(KUSTOMIZE) build config/default | $(KUBECTL) apply --server-side -f -
+deploy: $(KUSTOMIZE) ## Install gopacer into the current cluster; KUSTOMIZATION=config/webhook-only before Kubernetes 1.36.
+	$(KUSTOMIZE) build $(KUSTOMIZATION) | $(KUBECTL) apply --server-side -f -
 
 .PHONY: undeploy
 undeploy: $(KUSTOMIZE) ## Take it out again; delete the policies first, or their pods keep what they have.
-	$(KUSTOMIZE) build config/default | $(KUBECTL) delete --ignore-not-found -f -
+	$(KUSTOMIZE) build $(KUSTOMIZATION) | $(KUBECTL) delete --ignore-not-found -f -
 
 .PHONY: build-installer
 build-installer: $(KUSTOMIZE) ## Write everything that deploy applies into out/install.yaml.
 	mkdir -p out
-	$(KUSTOMIZE) build config/default > out/install.yaml
+	$(KUSTOMIZE) build $(KUSTOMIZATION) > out/install.yaml
 
 .PHONY: demo
 demo: ## Show a promotion and a revert on a real cluster on this machine (Linux, root).

@@ -13,7 +13,7 @@ import (
 func (r *Reconciler) idle(ctx context.Context, p *pass) error {
 	p.answerIdle()
 	for _, ask := range []func(context.Context, *pass) (*summary, error){
-		r.refused, r.conflicted, r.settleBaseline, suspended, fleetStopped, r.repair, pendingUpdate, waitForTarget, tooFewReplicas, r.measureAndPropose,
+		r.refused, r.conflicted, r.adopt, r.settleBaseline, suspended, fleetStopped, r.repair, pendingUpdate, waitForTarget, tooFewReplicas, r.measureAndPropose,
 	} {
 		answer, err := ask(ctx, p)
 		if err != nil {

@@ -21,6 +21,8 @@ type Metrics struct {
 	running     *prometheus.GaugeVec
 	observed    *prometheus.GaugeVec
 	gcShare     *prometheus.GaugeVec
+	// keepFailures has no labels: one is as bad as another.
+	keepFailures prometheus.Counter
 }
 
 // Results of an eviction.
@@ -47,8 +49,11 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		running:     gauge("gopacer_trial_running", "1 while a trial of the policy runs, in any stage."),
 		observed:    gauge("gopacer_last_observation_timestamp_seconds", "Unix time of the newest answer of Prometheus about the policy's target."),
 		gcShare:     gauge("gopacer_target_gc_cpu_share", "Share of the target's CPU time that the garbage collector takes, from 0 to 1."),
+		keepFailures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "gopacer_baseline_write_failures_total", Help: "Writes of RuntimeBaselines that failed; each is tried again at the policy's next look.",
+		}),
 	}
-	for _, collector := range []prometheus.Collector{m.trials, m.verdicts, m.evictions, m.gogc, m.memoryLimit, m.running, m.observed, m.gcShare} {
+	for _, collector := range []prometheus.Collector{m.trials, m.verdicts, m.evictions, m.gogc, m.memoryLimit, m.running, m.observed, m.gcShare, m.keepFailures} {
 		if err := registerer.Register(collector); err != nil {
 			return nil, fmt.Errorf("register a metric of the reconciler: %w", err)
 		}

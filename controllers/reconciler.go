@@ -215,6 +215,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, before *v1alpha1.Run
 		return ctrl.Result{}, err
 	}
 	r.replaced.add(p.name(), -p.counted)
+	r.keep(ctx, p)
 	r.report(ctx, p, before)
 	if p.decision.Changed || p.finalizer == addFinalizer {
 		return p.again(soon), nil

@@ -32,12 +32,14 @@ func (r *Reconciler) restore(ctx context.Context, p *pass) error {
 		p.finalizer = removeFinalizer
 		return nil
 	}
-	p.summary = underWay(v1alpha1.ReasonRestoring, "the policy is being deleted: its pods are replaced by pods with the declared settings")
 	p.wait = restorePoll
-	var changed []rollout.Pod
-	if p.policy.Spec.DeletionPolicy != v1alpha1.DeletionKeep {
-		changed = p.changedPods()
+	if p.policy.Spec.DeletionPolicy == v1alpha1.DeletionKeep {
+		p.summary = underWay(v1alpha1.ReasonRestoring, "the policy is being deleted: new pods start as declared, the others keep what they have")
+		p.decision.Actions = rollout.Replace(p.view(), nil)
+		return nil
 	}
+	p.summary = underWay(v1alpha1.ReasonRestoring, "the policy is being deleted: its pods are replaced by pods with the declared settings")
+	changed := p.changedPods()
 	p.decision.Actions = rollout.Replace(p.view(), changed)
 	if pinned := slices.DeleteFunc(changed, func(pod rollout.Pod) bool { return !pod.Pinned }); len(pinned) > 0 {
 		p.summary = stalled(v1alpha1.ReasonPendingUpdate, leftBehind(pinned))
@@ -45,25 +47,21 @@ func (r *Reconciler) restore(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// restored says that nothing is left to take back: the pods may keep what they have, they are gone, they are another policy's, or all
-// run what their template declares.
+// restored says that nothing is left to take back: new pods start as declared, and the others may keep what they have, or run what their
+// template declares. Where the target is gone, or another policy's, there was nothing.
 func (r *Reconciler) restored(ctx context.Context, p *pass) (bool, error) {
-	keeps := p.policy.Spec.DeletionPolicy == v1alpha1.DeletionKeep
-	if keeps && !p.unsettledPods() || p.refusal != nil && p.refusal.Reason == v1alpha1.ReasonTargetNotFound {
+	if p.refusal != nil && p.refusal.Reason == v1alpha1.ReasonTargetNotFound {
 		return true, nil
 	}
 	others, err := r.others(ctx, p.policy)
-	if err != nil {
+	if err != nil || others.ruling != "" {
+		return err == nil, err
+	}
+	withdrawn, err := r.withdrawn(ctx, p)
+	if err != nil || !withdrawn {
 		return false, err
 	}
-	return others.ruling != "" || !keeps && !p.unsettledPods() && len(p.changedPods()) == 0 && p.admissionsLanded(), nil
-}
-
-// admissionsLanded says that no pod that was admitted before the deletion is still on its way.
-func (p *pass) admissionsLanded() bool {
-	baseline := p.policy.Status.Baseline
-	promoted := baseline != nil && baseline.Source == v1alpha1.BaselinePromoted
-	return !promoted || p.now.Sub(p.policy.DeletionTimestamp.Time) >= rollout.AdmissionBound
+	return !p.unsettledPods() && (p.policy.Spec.DeletionPolicy == v1alpha1.DeletionKeep || len(p.changedPods()) == 0), nil
 }
 
 // changedPods are pods that gopacer gave other settings than their template declares. For a pod of an older revision, and where the

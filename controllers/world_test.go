@@ -57,7 +57,7 @@ func newWorld(t *testing.T) *world {
 func newWorldInMemory(t *testing.T) *world {
 	t.Helper()
 	server := fake.NewClientBuilder().WithScheme(newScheme()).
-		WithStatusSubresource(&v1alpha1.RuntimeTuningPolicy{}, &corev1.Pod{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}).
+		WithStatusSubresource(&v1alpha1.RuntimeTuningPolicy{}, &v1alpha1.RuntimeBaseline{}, &corev1.Pod{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}).
 		WithIndex(&v1alpha1.RuntimeTuningPolicy{}, "spec.targetRef.name", func(object client.Object) []string {
 			return []string{object.(*v1alpha1.RuntimeTuningPolicy).Spec.TargetRef.Name}
 		}).Build()

@@ -15,6 +15,9 @@ const (
 	AnnotationAbort   = "tuning.gopacer.dev/abort"
 	AnnotationPromote = "tuning.gopacer.dev/promote"
 	AnnotationRetry   = "tuning.gopacer.dev/retry"
+	// AnnotationDeclared tells gopacer's webhook what a pod declared to which the MutatingAdmissionPolicy gave the baseline before: the UID of
+	// the pod's owner, the container, and the canonical form. The webhook takes it off; pods that were born without the webhook keep it.
+	AnnotationDeclared = "tuning.gopacer.dev/declared"
 	// CohortCanary marks pods that run a candidate.
 	CohortCanary = "canary"
 	// CohortControl marks pods that the canary pods are compared with.
@@ -139,4 +142,5 @@ const (
 	EventPodRepaired       = "PodRepaired"
 	EventPodBlocked        = "PodBlocked" // an eviction is refused, most often by a PodDisruptionBudget
 	EventRequestHandled    = "RequestHandled"
+	EventRecordAdopted     = "RecordAdopted"
 )

@@ -16,7 +16,7 @@ var SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
 var AddToScheme = SchemeBuilder.AddToScheme
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &RuntimeTuningPolicy{}, &RuntimeTuningPolicyList{})
+	scheme.AddKnownTypes(GroupVersion, &RuntimeTuningPolicy{}, &RuntimeTuningPolicyList{}, &RuntimeBaseline{}, &RuntimeBaselineList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -96,6 +96,10 @@ func run(ctx context.Context, o options) error {
 		Client: mgr.GetClient(), Server: server, Policies: policies, Observer: source, Fleet: limits,
 		Events: mgr.GetEventRecorder("gopacer"), Metrics: reconcilerMetrics, Clock: clock.RealClock{},
 	}
+	records := &controllers.Records{Client: mgr.GetClient(), Server: mgr.GetAPIReader(), Clock: clock.RealClock{}}
+	if err := records.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("set up the care for records: %w", err)
+	}
 	handler, err := admission.NewHandler(policies, clock.RealClock{}, metrics.Registry)
 	if err != nil {
 		return err

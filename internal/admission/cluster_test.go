@@ -38,14 +38,15 @@ func (panicking) ForTarget(context.Context, string, v1alpha1.TargetReference) ([
 }
 
 // TestExcludedNamespaces: not even a marked pod of these is sent to the webhook.
-func TestExcludedNamespaces(t *testing.T) {
-	s := newShop(t)
+func TestExcludedNamespaces(t *testing.T) { bothWays(t, testExcludedNamespaces) }
+
+func testExcludedNamespaces(t *testing.T, s *shop) {
 	own := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gopacer-system"}}
 	if err := s.client.Create(t.Context(), own); err != nil && !apierrors.IsAlreadyExists(err) { // a repeated run
 		t.Fatal(err)
 	}
 	for _, namespace := range []string{"kube-system", "gopacer-system"} {
-		excluded := &shop{t: t, client: s.client, namespace: namespace}
+		excluded := &shop{t: t, client: s.client, namespace: namespace, withPolicy: s.withPolicy}
 		excluded.serve(panicking{})
 		pod := excluded.mustPod(func(pod *corev1.Pod) { pod.Labels[v1alpha1.LabelCohort] = "canary" })
 		if pod.Labels[v1alpha1.LabelCohort] != "canary" {
@@ -55,8 +56,9 @@ func TestExcludedNamespaces(t *testing.T) {
 }
 
 // TestUpdatesAreNotSent: the cohort label and later changes of a pod stay as they are written.
-func TestUpdatesAreNotSent(t *testing.T) {
-	s := newShop(t)
+func TestUpdatesAreNotSent(t *testing.T) { bothWays(t, testUpdatesAreNotSent) }
+
+func testUpdatesAreNotSent(t *testing.T, s *shop) {
 	s.policy(newPolicy())
 	s.serve(s.policies())
 	pod := s.mustPod(nil)
@@ -70,8 +72,9 @@ func TestUpdatesAreNotSent(t *testing.T) {
 }
 
 // TestLongNames: neither a long ReplicaSet's name nor a long policy's may keep a pod from being created.
-func TestLongNames(t *testing.T) {
-	s := newShop(t)
+func TestLongNames(t *testing.T) { bothWays(t, testLongNames) }
+
+func testLongNames(t *testing.T, s *shop) {
 	deployment := strings.Repeat("checkout-", 20) + "web"
 	policy := newPolicy()
 	policy.Name, policy.Spec.TargetRef.Name = strings.Repeat("policy-", 20)+"web", deployment

@@ -9,26 +9,31 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
+	"github.com/gopacer/gopacer/internal/workload"
 )
 
 // environment is an API server with the CRD and the webhook configuration as they are installed; it starts with the first test that asks for it.
@@ -75,8 +80,31 @@ var startServer = sync.OnceValues(func() (client.Client, error) {
 			fmt.Fprintln(os.Stderr, "serve the webhook:", err)
 		}
 	}()
-	return client.New(config, client.Options{Scheme: newScheme()})
+	c, err := client.New(config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		return nil, err
+	}
+	return c, installPolicy(c)
 })
+
+// installPolicy stores the MutatingAdmissionPolicy and its binding. They act where a test stores a RuntimeBaseline.
+func installPolicy(c client.Client) error {
+	var policy registrationv1.MutatingAdmissionPolicy
+	var binding registrationv1.MutatingAdmissionPolicyBinding
+	for file, object := range map[string]client.Object{"policy.yaml": &policy, "binding.yaml": &binding} {
+		text, err := os.ReadFile("../../config/admissionpolicy/" + file)
+		if err != nil {
+			return err
+		}
+		if err := yaml.UnmarshalStrict(text, object); err != nil {
+			return err
+		}
+		if err := c.Create(context.Background(), object); err != nil {
+			return fmt.Errorf("store %s: %w", file, err)
+		}
+	}
+	return nil
+}
 
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
@@ -95,6 +123,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// unserved is a label of pods that the webhook is not there for.
+const unserved = "unserved-by-the-webhook"
+
 // router hands the pods of a namespace to its replicas in turn.
 type router struct {
 	mutex    sync.Mutex
@@ -112,7 +143,7 @@ func (r *router) ServeHTTP(response http.ResponseWriter, request *http.Request) 
 		return
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
-	if next := r.next(review.Request.Namespace); next != nil {
+	if next := r.next(review.Request.Namespace); next != nil && !strings.Contains(string(review.Request.Object.Raw), unserved) {
 		next.ServeHTTP(response, request)
 		return
 	}
@@ -141,6 +172,26 @@ type shop struct {
 	t         *testing.T
 	client    client.Client
 	namespace string
+	// withPolicy says that what is promoted is there for the MutatingAdmissionPolicy too.
+	withPolicy bool
+}
+
+// bothWays runs a test as before Kubernetes 1.36, where the webhook alone gives new pods their settings, and with the policy in front of it.
+func bothWays(t *testing.T, test func(*testing.T, *shop)) {
+	t.Run("webhook only", func(t *testing.T) { test(t, newShop(t)) })
+	t.Run("policy and webhook", func(t *testing.T) {
+		s := newShop(t)
+		s.withPolicy = true
+		test(t, s)
+	})
+}
+
+// another namespace, of the same kind.
+func (s *shop) another(t *testing.T) *shop {
+	t.Helper()
+	other := newShop(t)
+	other.withPolicy = s.withPolicy
+	return other
 }
 
 func newShop(t *testing.T) *shop {
@@ -173,6 +224,51 @@ func (s *shop) updateStatus(policy *v1alpha1.RuntimeTuningPolicy) {
 	s.t.Helper()
 	if err := s.client.Status().Update(s.t.Context(), policy); err != nil {
 		s.t.Fatalf("write the policy's status: %v", err)
+	}
+	s.keep(policy)
+}
+
+// keep stores the RuntimeBaseline that goes with a policy's status, and waits until the API server goes by it.
+func (s *shop) keep(policy *v1alpha1.RuntimeTuningPolicy) {
+	s.t.Helper()
+	if !s.withPolicy {
+		return
+	}
+	s.store(policy.Spec.TargetRef, workload.Given(policy))
+	probe := newPod()
+	probe.OwnerReferences[0].Name = policy.Spec.TargetRef.Name + "-5d9c"
+	s.awaitPolicy(policy, probe)
+}
+
+// store writes what new pods of a target start with.
+func (s *shop) store(target v1alpha1.TargetReference, given *v1alpha1.GivenBaseline) {
+	s.t.Helper()
+	baseline := workload.NewBaseline(s.namespace, target)
+	if _, err := controllerutil.CreateOrUpdate(s.t.Context(), s.client, baseline, func() error {
+		baseline.Spec.Baseline, baseline.Spec.ChangedAt = given, metav1.NewTime(noon)
+		return nil
+	}); err != nil {
+		s.t.Fatalf("store the RuntimeBaseline: %v", err)
+	}
+}
+
+// awaitPolicy waits until the MutatingAdmissionPolicy gives a pod of the policy's target what the webhook would.
+func (s *shop) awaitPolicy(policy *v1alpha1.RuntimeTuningPolicy, probe *corev1.Pod) {
+	s.t.Helper()
+	target := policy.Spec.TargetRef.Name
+	probe.Namespace, probe.GenerateName = s.namespace, "probe-"
+	probe.Labels[unserved] = ""
+	want := probe.DeepCopy()
+	Decide(want, policy).Write(want)
+	var got *corev1.Pod
+	err := wait.PollUntilContextTimeout(s.t.Context(), 5*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		got = probe.DeepCopy()
+		err := s.client.Create(ctx, got, client.DryRunAll)
+		_, marked := got.Annotations[v1alpha1.AnnotationDeclared]
+		return marked == (want.Labels[v1alpha1.LabelPolicy] != "") && cmp.Equal(container(want, "app").Env, container(got, "app").Env), err
+	})
+	if err != nil {
+		s.t.Fatalf("the MutatingAdmissionPolicy does not give %s: %v\n%s", target, err, cmp.Diff(container(want, "app").Env, container(got, "app").Env))
 	}
 }
 

@@ -72,6 +72,7 @@ func (h *Handler) Handle(ctx context.Context, request admission.Request) admissi
 		return admission.Allowed("")
 	}
 	before := pod.DeepCopy()
+	Undo(&pod)
 	Strip(&pod)
 	decision, err := h.decide(ctx, request, &pod)
 	h.count(ctx, request, decision, err)

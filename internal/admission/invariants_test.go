@@ -55,10 +55,12 @@ func (s *shop) checkCanaries(want ...string) {
 
 // TestI1CanaryBound_StaleReplicas has two webhook replicas whose cache and whose view of the API server show the slot open for ever, and that
 // know nothing of each other. The pod's name is the lock.
-func TestI1CanaryBound_StaleReplicas(t *testing.T) {
-	s := newShop(t)
+func TestI1CanaryBound_StaleReplicas(t *testing.T) { bothWays(t, testI1CanaryBound_StaleReplicas) }
+
+func testI1CanaryBound_StaleReplicas(t *testing.T, s *shop) {
 	policy := newPolicy()
 	policy.Namespace = s.namespace
+	s.keep(policy)
 	s.serve(cached(policy), cached(policy))
 	if refused := s.scaleUp(2); refused != 1 {
 		t.Errorf("%d of 2 creates were refused, want 1: both replicas grant the slot once", refused)
@@ -71,10 +73,12 @@ func TestI1CanaryBound_StaleReplicas(t *testing.T) {
 }
 
 // TestI1CanaryBound_ForgottenGrant lets the memory of the grant run out before the slot shows as taken.
-func TestI1CanaryBound_ForgottenGrant(t *testing.T) {
-	s := newShop(t)
+func TestI1CanaryBound_ForgottenGrant(t *testing.T) { bothWays(t, testI1CanaryBound_ForgottenGrant) }
+
+func testI1CanaryBound_ForgottenGrant(t *testing.T, s *shop) {
 	policy := newPolicy()
 	policy.Namespace = s.namespace
+	s.keep(policy)
 	clock := clocktesting.NewFakePassiveClock(noon)
 	served.serve(s.namespace, s.replica(cached(policy), clock).Webhook())
 	s.mustPod(nil)
@@ -87,7 +91,10 @@ func TestI1CanaryBound_ForgottenGrant(t *testing.T) {
 }
 
 func TestI1CanaryBound_OneGrantForEachSlot(t *testing.T) {
-	s := newShop(t)
+	bothWays(t, testI1CanaryBound_OneGrantForEachSlot)
+}
+
+func testI1CanaryBound_OneGrantForEachSlot(t *testing.T, s *shop) {
 	policy := newPolicy()
 	policy.Status.Trial.Slots = []v1alpha1.Slot{{ID: "open0001"}, {ID: "taken002", PodUID: "pod", PodName: "checkout-5d9c-taken002"}, {ID: "open0003"}}
 	s.policy(policy)
@@ -110,6 +117,10 @@ func (s *shop) stale(policy *v1alpha1.RuntimeTuningPolicy) Policies {
 
 // TestI1CanaryBound_ClosedAfterCachedRead closes the trial in the API server while the webhook's cache still shows it open.
 func TestI1CanaryBound_ClosedAfterCachedRead(t *testing.T) {
+	bothWays(t, testI1CanaryBound_ClosedAfterCachedRead)
+}
+
+func testI1CanaryBound_ClosedAfterCachedRead(t *testing.T, s *shop) {
 	end := &v1alpha1.TrialEnd{Reason: v1alpha1.ReasonLatencyBreached, At: metav1.NewTime(noon)}
 	for name, test := range map[string]struct {
 		spec   func(*v1alpha1.RuntimeTuningPolicySpec)
@@ -126,7 +137,7 @@ func TestI1CanaryBound_ClosedAfterCachedRead(t *testing.T) {
 		"mode Observe":     {spec: func(spec *v1alpha1.RuntimeTuningPolicySpec) { spec.Mode = v1alpha1.ModeObserve }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t)
+			s := s.another(t)
 			policy := s.policy(newPolicy())
 			s.serve(s.stale(policy))
 			if test.spec != nil {
@@ -150,7 +161,10 @@ func TestI1CanaryBound_ClosedAfterCachedRead(t *testing.T) {
 
 // TestI1CanaryBound_DeletedAfterCachedRead: pods of a deleted policy start as declared, or its end would never come.
 func TestI1CanaryBound_DeletedAfterCachedRead(t *testing.T) {
-	s := newShop(t)
+	bothWays(t, testI1CanaryBound_DeletedAfterCachedRead)
+}
+
+func testI1CanaryBound_DeletedAfterCachedRead(t *testing.T, s *shop) {
 	policy := newPolicy()
 	policy.Finalizers = []string{v1alpha1.Finalizer}
 	s.policy(policy)
@@ -174,8 +188,9 @@ func TestI1CanaryBound_DeletedAfterCachedRead(t *testing.T) {
 	}
 }
 
-func TestI1CanaryBound_OtherRevision(t *testing.T) {
-	s := newShop(t)
+func TestI1CanaryBound_OtherRevision(t *testing.T) { bothWays(t, testI1CanaryBound_OtherRevision) }
+
+func testI1CanaryBound_OtherRevision(t *testing.T, s *shop) {
 	s.policy(newPolicy())
 	s.serve(s.policies())
 	pod := s.mustPod(func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "newer" })
@@ -186,8 +201,9 @@ func TestI1CanaryBound_OtherRevision(t *testing.T) {
 }
 
 // TestI1CanaryBound_DryRun: a create that is only tried neither gets a slot nor uses one up.
-func TestI1CanaryBound_DryRun(t *testing.T) {
-	s := newShop(t)
+func TestI1CanaryBound_DryRun(t *testing.T) { bothWays(t, testI1CanaryBound_DryRun) }
+
+func testI1CanaryBound_DryRun(t *testing.T, s *shop) {
 	s.policy(newPolicy())
 	s.serve(s.policies())
 	for range 3 {
@@ -203,7 +219,10 @@ func TestI1CanaryBound_DryRun(t *testing.T) {
 
 // TestI1CanaryBound_FailedCreateBurnsNothing: the slot of a pod that was refused after admission goes to the next one.
 func TestI1CanaryBound_FailedCreateBurnsNothing(t *testing.T) {
-	s := newShop(t)
+	bothWays(t, testI1CanaryBound_FailedCreateBurnsNothing)
+}
+
+func testI1CanaryBound_FailedCreateBurnsNothing(t *testing.T, s *shop) {
 	s.policy(newPolicy())
 	clock := clocktesting.NewFakePassiveClock(noon)
 	served.serve(s.namespace, s.replica(s.policies(), clock).Webhook())
@@ -216,8 +235,9 @@ func TestI1CanaryBound_FailedCreateBurnsNothing(t *testing.T) {
 }
 
 // TestI7Scope_OnlyWhatIsNamed compares every field of a canary and of a baseline pod with a pod that no webhook saw.
-func TestI7Scope_OnlyWhatIsNamed(t *testing.T) {
-	s := newShop(t)
+func TestI7Scope_OnlyWhatIsNamed(t *testing.T) { bothWays(t, testI7Scope_OnlyWhatIsNamed) }
+
+func testI7Scope_OnlyWhatIsNamed(t *testing.T, s *shop) {
 	before := s.mustPod(nil) // no webhook is served yet, and failurePolicy is Ignore
 	s.policy(newPolicy())
 	s.serve(s.policies())
@@ -243,8 +263,10 @@ func TestI7Scope_OnlyWhatIsNamed(t *testing.T) {
 	}
 }
 
-func TestI7Scope_OtherPods(t *testing.T) {
-	s, elsewhere := newShop(t), newShop(t)
+func TestI7Scope_OtherPods(t *testing.T) { bothWays(t, testI7Scope_OtherPods) }
+
+func testI7Scope_OtherPods(t *testing.T, s *shop) {
+	elsewhere := s.another(t)
 	s.policy(newPolicy())
 	policies := s.policies()
 	s.serve(policies)
@@ -270,8 +292,9 @@ func TestI7Scope_OtherPods(t *testing.T) {
 }
 
 // TestI7Scope_Marks: a copy of a canary loses what says that it is one, whoever owns it.
-func TestI7Scope_Marks(t *testing.T) {
-	s := newShop(t)
+func TestI7Scope_Marks(t *testing.T) { bothWays(t, testI7Scope_Marks) }
+
+func testI7Scope_Marks(t *testing.T, s *shop) {
 	s.serve(s.policies())
 	for name, owners := range map[string][]metav1.OwnerReference{"a copy": nil, "a ReplicaSet's": newPod().OwnerReferences} {
 		for _, mark := range []string{v1alpha1.LabelPolicy, v1alpha1.LabelCohort, v1alpha1.AnnotationSettings} {

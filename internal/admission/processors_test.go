@@ -129,8 +129,9 @@ func TestWriteProcessorsAndGODEBUG(t *testing.T) {
 }
 
 // TestI7Scope_ForeignGODEBUG goes through an API server: of a pod's GODEBUG only the managed keys change, and of the rest nothing.
-func TestI7Scope_ForeignGODEBUG(t *testing.T) {
-	s := newShop(t)
+func TestI7Scope_ForeignGODEBUG(t *testing.T) { bothWays(t, testI7Scope_ForeignGODEBUG) }
+
+func testI7Scope_ForeignGODEBUG(t *testing.T, s *shop) {
 	policy := newPolicy()
 	tried := settings.Settings{GOGC: 300, GODEBUG: "madvdontneed=0"}
 	policy.Status.Trial.Candidate = tried.API()

@@ -78,6 +78,15 @@ func (s Settings) API() v1alpha1.RuntimeSettings {
 	return out
 }
 
+// Variables writes the settings as a container gets them.
+func (s Settings) Variables() []v1alpha1.Variable {
+	var out []v1alpha1.Variable
+	for _, entry := range s.Entries() {
+		out = append(out, v1alpha1.Variable{Name: v1alpha1.VariableName(entry.Name), Value: entry.Value})
+	}
+	return out
+}
+
 // FootingFromAPI reads a footing of a policy.
 func FootingFromAPI(in v1alpha1.Footing) (Footing, error) {
 	declared, err := FromAPI(in.Declared)
@@ -101,6 +110,12 @@ func (f Footing) API() v1alpha1.Footing {
 		out.CPULimit = resource.NewMilliQuantity(f.CPULimitMilli, resource.DecimalSI)
 	}
 	return out
+}
+
+// Variables writes the footing as admission compares it with a new pod.
+func (f Footing) Variables() v1alpha1.VariablesFooting {
+	limits := f.API()
+	return v1alpha1.VariablesFooting{Declared: f.Declared.Variables(), MemoryLimit: limits.MemoryLimit, CPULimit: limits.CPULimit}
 }
 
 // On returns what settings proven on f become on now. Nothing may be given where the declared settings changed. Where the memory limit is

@@ -56,6 +56,24 @@ func (s Settings) Overlay(over Settings) Settings {
 	return s
 }
 
+// Undo gives what was there before a container got given: of each key what was declared, but where s, which is what the container has now, says
+// something else than was given: that came from elsewhere, and stays.
+func (s Settings) Undo(given, declared Settings) Settings {
+	if s.GOGC == given.GOGC {
+		s.GOGC = declared.GOGC
+	}
+	if s.MemoryLimitBytes == given.MemoryLimitBytes {
+		s.MemoryLimitBytes = declared.MemoryLimitBytes
+	}
+	if s.GOMAXPROCS == given.GOMAXPROCS {
+		s.GOMAXPROCS = declared.GOMAXPROCS
+	}
+	if s.GODEBUG == given.GODEBUG {
+		s.GODEBUG = declared.GODEBUG
+	}
+	return s
+}
+
 // EffectiveGOGC is the GOGC that the runtime goes by: its default where none is set.
 func (s Settings) EffectiveGOGC() GOGC {
 	if s.GOGC == 0 {

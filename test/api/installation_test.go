@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +34,26 @@ func TestInstallation(t *testing.T) {
 	t.Run("applying again keeps the certificates", func(t *testing.T) { testReapply(t, objects) })
 	t.Run("permissions", testPermissions)
 	t.Run("the manager reads its configuration", testConfiguration)
+}
+
+// TestOlderClusters: one that knows no MutatingAdmissionPolicy gets all else.
+func TestOlderClusters(t *testing.T) {
+	count := func(folder string) map[string]int {
+		kinds := map[string]int{}
+		for _, object := range build(t, repository+folder) {
+			kinds[object.GetKind()]++
+		}
+		return kinds
+	}
+	want := count("/config/default")
+	if want["MutatingAdmissionPolicy"] != 1 || want["MutatingAdmissionPolicyBinding"] != 1 {
+		t.Errorf("the default installs %v", want)
+	}
+	delete(want, "MutatingAdmissionPolicy")
+	delete(want, "MutatingAdmissionPolicyBinding")
+	if diff := cmp.Diff(want, count("/config/webhook-only")); diff != "" {
+		t.Errorf("kinds (-default +webhook only):\n%s", diff)
+	}
 }
 
 // build runs kubectl kustomize, as users do.

@@ -22,6 +22,8 @@ func testPermissions(t *testing.T) {
 	}{
 		{true, verbs("get list watch update patch", request{group: policies, resource: "runtimetuningpolicies"})},
 		{true, verbs("get update patch", request{group: policies, resource: "runtimetuningpolicies", subresource: "status"})},
+		{true, verbs("get list watch create update delete", request{group: policies, resource: "runtimebaselines"})},
+		{true, verbs("update", request{group: policies, resource: "runtimebaselines", subresource: "status"})},
 		{true, verbs("get list watch", request{group: "apps", resource: "deployments"})},
 		{true, verbs("get list watch", request{group: "apps", resource: "replicasets"})},
 		{true, verbs("get list watch", request{group: "apps", resource: "statefulsets"})},
@@ -43,6 +45,7 @@ func testPermissions(t *testing.T) {
 		{true, verbs("get update", request{resource: "secrets", namespace: system, name: "gopacer-webhook-cert"})},
 
 		{false, verbs("create delete deletecollection", request{group: policies, resource: "runtimetuningpolicies", namespace: namespace})},
+		{false, verbs("patch deletecollection", request{group: policies, resource: "runtimebaselines", namespace: namespace})},
 		{false, verbs("create update patch delete", request{group: "apps", resource: "deployments", namespace: namespace})},
 		{false, verbs("create update patch delete", request{group: "apps", resource: "replicasets", namespace: namespace})},
 		{false, verbs("create update patch delete", request{group: "apps", resource: "statefulsets", namespace: namespace})},

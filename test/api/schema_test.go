@@ -17,8 +17,13 @@ type field struct {
 	required bool
 }
 
-// fields lists every field of spec and status, parents first.
+// fields lists every field of a policy's spec and status, parents first.
 func fields(t *testing.T) []field {
+	t.Helper()
+	return fieldsIn(t, crdFile)
+}
+
+func fieldsIn(t *testing.T, crdFile string) []field {
 	t.Helper()
 	content, err := os.ReadFile(crdFile)
 	if err != nil {

@@ -16,9 +16,11 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gopacer/gopacer/api/v1alpha1"
@@ -26,7 +28,11 @@ import (
 	"github.com/gopacer/gopacer/test/stage"
 )
 
-const promotedGOGC = 100
+const (
+	promotedGOGC = 100
+	// baselinePolicy is what config/admissionpolicy calls the MutatingAdmissionPolicy and its binding.
+	baselinePolicy = "gopacer-baseline"
+)
 
 // TestWithoutManager takes the manager away: it dies in the middle of a trial, it is away when pods are born, and it is uninstalled. It is
 // the last test, for its file's name: what it uninstalls is not there any more for others.
@@ -128,7 +134,8 @@ func (s *scene) killPod() {
 	}
 }
 
-// webhookDown has pods born while there is no webhook. They start as declared, and are replaced when there is one again.
+// webhookDown has pods born while there is no webhook. The MutatingAdmissionPolicy gives them what was promoted. Without its binding, as on a cluster
+// before Kubernetes 1.36, they start as declared, and are replaced when there is a webhook again.
 func (s *scene) webhookDown(tuned settings.Settings) {
 	ctx := s.t.Context()
 	s.watched.pardon(true)
@@ -142,7 +149,8 @@ func (s *scene) webhookDown(tuned settings.Settings) {
 		}
 		return err
 	})
-	s.replaceTwo(tuned)
+	s.replaceTwo(tuned, tuned)
+	s.withoutBinding(tuned, func() { s.replaceTwo(tuned, declared()) })
 	s.watcher.settle(ctx)
 	s.watched.pardon(false)
 	if err := s.scaleOperator(ctx, 1); err != nil {
@@ -154,31 +162,92 @@ func (s *scene) webhookDown(tuned settings.Settings) {
 	s.checkTemplate()
 }
 
-// replaceTwo deletes two pods, and wants their successors to start as declared.
-func (s *scene) replaceTwo(tuned settings.Settings) {
+// withoutBinding does something while no new pod is given anything by the MutatingAdmissionPolicy.
+func (s *scene) withoutBinding(tuned settings.Settings, run func()) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	binding := &admissionv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: baselinePolicy}}
+	if err := s.client.Get(ctx, client.ObjectKeyFromObject(binding), binding); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.client.Delete(ctx, binding); err != nil {
+		s.t.Fatal(err)
+	}
+	s.awaitBorn(declared())
+	run()
+	again := &admissionv1.MutatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: binding.Name, Labels: binding.Labels, Annotations: binding.Annotations}, Spec: binding.Spec,
+	}
+	if err := s.client.Create(ctx, again); err != nil {
+		s.t.Fatal(err)
+	}
+	s.awaitBorn(tuned)
+}
+
+// awaitBorn waits until the API server, which hears of bindings a moment later, would have a new pod start so.
+func (s *scene) awaitBorn(want settings.Settings) {
+	s.t.Helper()
+	s.await(fmt.Sprintf("new pods to start with %s", want.Canonical()), soonLimit, func(ctx context.Context) error {
+		pods, err := s.pods(ctx)
+		if err != nil {
+			return err
+		}
+		template := s.deployment().Spec.Template
+		for i := range pods {
+			if metav1.GetControllerOf(&pods[i]) == nil {
+				continue
+			}
+			probe := &corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
+			probe.Namespace, probe.GenerateName = pods[i].Namespace, pods[i].GenerateName
+			probe.OwnerReferences = pods[i].OwnerReferences
+			probe.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = pods[i].Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+			if err := s.client.Create(ctx, probe, client.DryRunAll); err != nil {
+				return err
+			}
+			running, err := settingsOf(probe)
+			if err == nil && running != want {
+				err = fmt.Errorf("they start with %s", running.Canonical())
+			}
+			return err
+		}
+		return errors.New("no pod has an owner")
+	})
+}
+
+// replaceTwo deletes two pods, and wants their successors to start with what is said, and the others to stay tuned.
+func (s *scene) replaceTwo(tuned, want settings.Settings) {
 	s.t.Helper()
 	pods, err := s.pods(s.t.Context())
 	if err != nil || len(pods) < 2 {
 		s.t.Fatalf("find pods to delete: %v, %d pods", err, len(pods))
+	}
+	before := map[types.UID]bool{}
+	for i := range pods {
+		before[pods[i].UID] = true
 	}
 	for i := range 2 {
 		if err := s.client.Delete(s.t.Context(), &pods[i]); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	s.await("two pods to be born as declared", soonLimit, func(ctx context.Context) error {
+	s.await(fmt.Sprintf("two pods to be born with %s", want.Canonical()), soonLimit, func(ctx context.Context) error {
 		pods, err := s.pods(ctx)
 		if err != nil {
 			return err
 		}
-		counted := map[settings.Settings]int{}
+		born, others := 0, 0
 		for i := range pods {
-			if running, err := settingsOf(&pods[i]); err == nil && isReady(&pods[i]) {
-				counted[running]++
+			running, err := settingsOf(&pods[i])
+			switch {
+			case err != nil || !isReady(&pods[i]):
+			case !before[pods[i].UID] && running == want:
+				born++
+			case before[pods[i].UID] && running == tuned:
+				others++
 			}
 		}
-		if counted[declared()] != 2 || counted[tuned] != s.replicas-2 {
-			return fmt.Errorf("ready pods by what they run: %v", counted)
+		if born != 2 || others != s.replicas-2 {
+			return fmt.Errorf("%d ready pods were born so, and %d others are tuned, of %d", born, others, len(pods))
 		}
 		return nil
 	})
@@ -221,6 +290,8 @@ func (s *scene) checkGone() {
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
 	for _, object := range []client.Object{
 		&admissionv1.MutatingWebhookConfiguration{ObjectMeta: named("gopacer-pods")},
+		&admissionv1.MutatingAdmissionPolicy{ObjectMeta: named(baselinePolicy)},
+		&admissionv1.MutatingAdmissionPolicyBinding{ObjectMeta: named(baselinePolicy)},
 		&corev1.Namespace{ObjectMeta: named(stage.OperatorNamespace)},
 	} {
 		s.await(fmt.Sprintf("%T %s to be gone", object, object.GetName()), soonLimit, s.gone(object))
