@@ -169,6 +169,38 @@ func TestDeletionWaitsForBaseline(t *testing.T) {
 	}
 }
 
+// TestDeletionWaitsForWithdrawal: while the RuntimeBaseline can't be written, new pods get what was promoted, and the policy stays, with either
+// deletion policy.
+func TestDeletionWaitsForWithdrawal(t *testing.T) {
+	for _, deletion := range []v1alpha1.DeletionPolicy{v1alpha1.DeletionRestore, v1alpha1.DeletionKeep} {
+		t.Run(string(deletion), func(t *testing.T) {
+			w := newWorldInMemory(t)
+			w.tune(func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.DeletionPolicy = deletion })
+			w.run(ended)
+			w.rest()
+			refused := true
+			w.reconciler.Client = interceptor.NewClient(w.client().(client.WithWatch), interceptor.Funcs{
+				Update: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.UpdateOption) error {
+					if _, ok := object.(*v1alpha1.RuntimeBaseline); ok && refused {
+						return errors.New("refused")
+					}
+					return c.Update(ctx, object, options...)
+				},
+			})
+			w.delete()
+			for deadline := w.clock.Now().Add(10 * rollout.AdmissionBound); w.clock.Now().Before(deadline); {
+				w.pass(w.mustTurn().RequeueAfter)
+				w.get() // fails where it is gone
+			}
+			refused = false
+			w.runGone()
+			if got := w.given(); got != nil {
+				t.Errorf("the policy is gone, and new pods get %v", got)
+			}
+		})
+	}
+}
+
 // TestKeepFailureHoldsNothingUp: a trial goes its way though no RuntimeBaseline can be written, and what was missed is made up for.
 func TestKeepFailureHoldsNothingUp(t *testing.T) {
 	w := newWorldInMemory(t)

@@ -252,6 +252,25 @@ func TestDeletionWhileHandedOver(t *testing.T) {
 	}
 }
 
+// TestKeepAfterRestoreBegan: with no trial to revert, too, what Restore began with a pod comes to its end before the policy goes.
+func TestKeepAfterRestoreBegan(t *testing.T) {
+	w := inAuto(t, surging)
+	w.run(ended)
+	w.rest()
+	w.kubelet = func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse }
+	w.delete()
+	w.run(func(*v1alpha1.RuntimeTuningPolicy) bool { return len(w.handedOver()) > 0 })
+	w.edit(func(policy *v1alpha1.RuntimeTuningPolicy) { policy.Spec.DeletionPolicy = v1alpha1.DeletionKeep })
+	w.mustTurn()
+	w.get() // it is still there
+	w.allReady()
+	w.runGone()
+	w.nothingLeft()
+	if len(w.pods()) != 6 || w.running("35") != 5 || w.running("25") != 1 {
+		t.Errorf("pods %v", w.gogc())
+	}
+}
+
 // TestEvictionBlocked: a refusal that does not end is told with its cure, after five minutes and not before; it is asked for ever more rarely.
 func TestEvictionBlocked(t *testing.T) {
 	for name, refusal := range map[string]error{
