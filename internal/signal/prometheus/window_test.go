@@ -201,7 +201,11 @@ func TestGathering(t *testing.T) {
 	if err := observe(10 * time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if asked := len(server.take()); asked == 0 || asked > maxBackfill*int(queriesPerSnapshot)+int(queriesPerSnapshot) {
+	questions := map[string]bool{} // one of the call before, which was given up, may reach the server only now
+	for _, question := range server.take() {
+		questions[question] = true
+	}
+	if asked := len(questions); asked == 0 || asked > maxBackfill*int(queriesPerSnapshot)+int(queriesPerSnapshot) {
 		t.Errorf("%d questions for the rest of the window", asked)
 	}
 	request.End = request.End.Add(slot)
